@@ -1,0 +1,1 @@
+//! Rust types of the kinds that gslb-bridge reads and writes.

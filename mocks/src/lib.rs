@@ -1,0 +1,1 @@
+//! Stand-ins for the outside world, for tests and the sandbox only.

@@ -1,0 +1,1 @@
+//! What every DNS provider adapter promises.

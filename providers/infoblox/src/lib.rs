@@ -1,0 +1,1 @@
+//! Infoblox WAPI as a provider.

@@ -1,0 +1,1 @@
+//! The reference provider: a zone held in memory.
