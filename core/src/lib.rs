@@ -6,8 +6,20 @@
 //!
 //! Modules in reading order:
 //!
-//! 1. [`name`], [`ttl`], [`zone`]: what everything is called.
+//! 1. [`name`], [`ttl`], [`zone`]: what everything is called, and which hosts a zone can serve.
+//! 2. [`strategy`], [`health`], [`target`]: what a Gslb asks for, and what the cluster has to offer.
+//! 3. [`reply`], [`peer`]: what the other clusters say, and what a silence is worth.
+//! 4. [`decision`], [`endpoint`]: what a host answers, and the records that say so.
+//! 5. [`condition`]: how all of it is told to the user.
 
+pub mod condition;
+pub mod decision;
+pub mod endpoint;
+pub mod health;
 pub mod name;
+pub mod peer;
+pub mod reply;
+pub mod strategy;
+pub mod target;
 pub mod ttl;
 pub mod zone;
