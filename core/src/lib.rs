@@ -10,7 +10,7 @@
 //! 2. [`strategy`], [`health`], [`target`]: what a Gslb asks for, and what the cluster has to offer.
 //! 3. [`reply`], [`peer`]: what the other clusters say, and what a silence is worth.
 //! 4. [`decision`], [`endpoint`]: what a host answers, and the records that say so.
-//! 5. [`condition`]: how all of it is told to the user.
+//! 5. [`publication`], [`condition`]: one pass over one Gslb, and how all of it is told to the user.
 
 pub mod condition;
 pub mod decision;
@@ -18,6 +18,7 @@ pub mod endpoint;
 pub mod health;
 pub mod name;
 pub mod peer;
+pub mod publication;
 pub mod reply;
 pub mod strategy;
 pub mod target;
