@@ -23,6 +23,17 @@ pub enum ConditionKind {
 }
 
 impl ConditionKind {
+    /// All kinds.
+    pub const ALL: [Self; 7] = [
+        Self::Accepted,
+        Self::Resolved,
+        Self::Serving,
+        Self::PeersReachable,
+        Self::Delegated,
+        Self::InSync,
+        Self::Ready,
+    ];
+
     /// The condition's `type`.
     pub fn as_str(self) -> &'static str {
         match self {

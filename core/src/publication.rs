@@ -99,6 +99,16 @@ pub struct Observation<'a> {
     pub last_resort: SignedDuration,
 }
 
+impl Observation<'_> {
+    /// The hosts that the reference names, or named when it last worked.
+    fn servers(&self) -> &[Server] {
+        match &self.resolution {
+            Resolution::Found(servers) => servers,
+            Resolution::Failed { .. } => &self.known,
+        }
+    }
+}
+
 /// A peer's view of a host with the words for the status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerSight {
@@ -171,7 +181,7 @@ pub fn publish(seen: &Observation<'_>, now: Timestamp) -> Publication {
         for server in &hosts {
             publish_host(seen, &accepted, server, &mut publication, now);
         }
-        publication.endpoints.sort_by(|a, b| order(a).cmp(&order(b)));
+        publication.endpoints.sort_by_key(order);
     }
     publication.conditions = conditions(seen, &publication, &spec_problems, &host_problems);
     publication
@@ -191,23 +201,22 @@ struct Served {
     services: Vec<ServiceName>,
 }
 
-/// The hosts that can be served, duplicates merged with their Services, and the problems of the others.
+/// The hosts of the servers that a cluster with these zones can serve, whoever else wants them.
+pub fn servable_hosts(servers: &[Server], zones: &[Zone]) -> BTreeSet<DomainName> {
+    servers.iter().filter_map(|server| servable(zones, &server.host).ok()).collect()
+}
+
+/// The hosts that are served, duplicates merged with their Services, and the problems of the others.
 fn served_hosts(seen: &Observation<'_>) -> (Vec<Served>, Vec<HostProblem>) {
-    let servers = match &seen.resolution {
-        Resolution::Found(servers) => servers,
-        Resolution::Failed { .. } => &seen.known,
-    };
     let mut hosts: Vec<Served> = Vec::new();
     let mut problems = Vec::new();
-    for server in servers.iter().filter(|server| !server.host.is_empty()) {
+    for server in seen.servers().iter().filter(|server| !server.host.is_empty()) {
         match check(seen, &server.host) {
             Ok(host) => match hosts.iter_mut().find(|known| known.host == host) {
                 Some(known) => known.services.extend(server.services.iter().cloned()),
-                None => hosts.push(Served {
-                    written: server.host.clone(),
-                    host,
-                    services: server.services.clone(),
-                }),
+                None => {
+                    hosts.push(Served { written: server.host.clone(), host, services: server.services.clone() });
+                }
             },
             Err(problem) => problems.push(problem),
         }
@@ -222,17 +231,22 @@ fn served_hosts(seen: &Observation<'_>) -> (Vec<Served>, Vec<HostProblem>) {
 }
 
 fn check(seen: &Observation<'_>, written: &str) -> Result<DomainName, HostProblem> {
-    let host = DomainName::parse(written)
-        .map_err(|error| HostProblem::Invalid { host: written.to_owned(), problem: error.to_string() })?;
-    let Some(zone) = zone_of(seen.zones, &host) else {
-        let zones = seen.zones.iter().map(|zone| zone.name().as_str()).collect::<Vec<_>>().join(", ");
-        return Err(HostProblem::OutsideZones { host, zones });
-    };
-    zone.check_host(&host)?;
+    let host = servable(seen.zones, written)?;
     match seen.taken.get(&host) {
         Some(winner) => Err(HostProblem::Taken { host, winner: winner.clone() }),
         None => Ok(host),
     }
+}
+
+fn servable(zones: &[Zone], written: &str) -> Result<DomainName, HostProblem> {
+    let host = DomainName::parse(written)
+        .map_err(|error| HostProblem::Invalid { host: written.to_owned(), problem: error.to_string() })?;
+    let Some(zone) = zone_of(zones, &host) else {
+        let zones = zones.iter().map(|zone| zone.name().as_str()).collect::<Vec<_>>().join(", ");
+        return Err(HostProblem::OutsideZones { host, zones });
+    };
+    zone.check_host(&host)?;
+    Ok(host)
 }
 
 fn publish_host(
