@@ -7,7 +7,18 @@
 //! Modules in reading order:
 //!
 //! 1. [`name`], [`ttl`], [`zone`]: what everything is called.
+//! 2. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`limits`]: a zone delegation, from what was
+//!    observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
+//!    credential may be tried.
 
+pub mod change;
+pub mod claim;
+pub mod delegation;
+pub mod delegation_proof;
+pub mod history;
+pub mod limits;
+pub mod login;
 pub mod name;
+pub mod plan;
 pub mod ttl;
 pub mod zone;
