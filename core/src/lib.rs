@@ -7,7 +7,9 @@
 //! Modules in reading order:
 //!
 //! 1. [`name`], [`ttl`], [`zone`]: what everything is called.
+//! 2. [`changelog`]: what was written at providers, in a form that an auditor can check.
 
+pub mod changelog;
 pub mod name;
 pub mod ttl;
 pub mod zone;
