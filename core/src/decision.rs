@@ -176,3 +176,11 @@ fn last_resort(inputs: &Inputs, now: Timestamp) -> TargetMap {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "decision_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "decision_laws.rs"]
+mod laws;

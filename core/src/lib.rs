@@ -23,3 +23,6 @@ pub mod strategy;
 pub mod target;
 pub mod ttl;
 pub mod zone;
+
+#[cfg(test)]
+mod given;
