@@ -255,6 +255,12 @@ fn an_unknown_primary_whose_last_word_is_too_old_is_passed_over() {
 }
 
 #[test]
+fn an_unknown_primary_that_named_no_address_is_passed_over() {
+    let host = given(failover("fra"), "nyc", Unhealthy, NYC).silent("fra", &[], 5).silent("sin", SIN, 5);
+    assert_eq!(host.decide(), resorts_to(&[("sin", SIN)]));
+}
+
+#[test]
 fn every_answer_tells_its_reason_and_its_sites() {
     let told = |decision: Decision| (decision.answer.reason(), decision.answer.sites().cloned().collect());
     let cases: [(Decision, (&str, Vec<GeoTag>)); 4] = [
