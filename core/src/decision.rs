@@ -164,7 +164,8 @@ fn by_strategy(inputs: &Inputs) -> TargetMap {
 
 fn last_resort(inputs: &Inputs, now: Timestamp) -> TargetMap {
     let recent = |sight: &Sight| sight.heard.is_some_and(|at| now.duration_since(at) <= inputs.last_resort);
-    let unknown = inputs.peers.iter().filter(|(_, sight)| sight.tier == Tier::Unknown && recent(sight));
+    let usable = |sight: &Sight| sight.tier == Tier::Unknown && !sight.targets.is_empty() && recent(sight);
+    let unknown = inputs.peers.iter().filter(|(_, sight)| usable(sight));
     let mut unknown: TargetMap = unknown.map(|(tag, sight)| (tag.clone(), sight.targets.clone())).collect();
     match &inputs.strategy {
         Strategy::RoundRobin { .. } | Strategy::GeoIp => unknown,
@@ -176,3 +177,11 @@ fn last_resort(inputs: &Inputs, now: Timestamp) -> TargetMap {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "decision_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "decision_laws.rs"]
+mod laws;

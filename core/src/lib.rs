@@ -37,3 +37,6 @@ pub mod strategy;
 pub mod target;
 pub mod ttl;
 pub mod zone;
+
+#[cfg(test)]
+mod given;
