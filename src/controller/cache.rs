@@ -3,7 +3,6 @@
 //! A whole object is never kept: facts are small, and an update that changes none of them triggers nothing.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::{Mutex, MutexGuard};
 
 use futures::{Stream, StreamExt};
@@ -150,6 +149,3 @@ impl std::fmt::Display for Chain<'_> {
         Ok(())
     }
 }
-
-/// Keeps a future's type out of a struct.
-pub(crate) type Boxed<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;

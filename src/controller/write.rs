@@ -84,8 +84,8 @@ impl Writer {
     }
 
     /// Forgets a deleted object.
-    pub(crate) fn forget(&self, key: &Key) {
-        self.lock().retain(|(_, known), _| known != key);
+    pub(crate) fn forget(&self, what: &'static str, key: &Key) {
+        self.lock().remove(&(what, key.clone()));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, Key), Written>> {

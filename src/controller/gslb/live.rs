@@ -9,6 +9,7 @@ use gslb_core::strategy::{Accepted, RawStrategy};
 use gslb_core::ttl::Ttl;
 use gslb_crds::{DnsEndpoint, DnsEndpointSpec, Gslb, dns_endpoint, gslb, marks};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::core::DeserializeGuard;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
@@ -30,6 +31,23 @@ pub(crate) struct EndpointFacts {
     pub(crate) raw_in_force: Option<gslb::Strategy>,
     /// Host records by name.
     pub(crate) standing: BTreeMap<DomainName, Standing>,
+}
+
+impl EndpointFacts {
+    /// One that does not parse is known to exist, and nothing of it is used.
+    pub(crate) fn read(guarded: DeserializeGuard<DnsEndpoint>) -> Self {
+        match guarded.0 {
+            Ok(object) => Self::from(object),
+            Err(invalid) => {
+                let resource_version = invalid.metadata.resource_version.unwrap_or_default();
+                let live = Live { resource_version, view: Value::Null };
+                let owners = invalid.metadata.owner_references.unwrap_or_default();
+                let owner = owners.into_iter().find(|owner| owner.controller == Some(true));
+                let owner = owner.map(|owner| owner.uid);
+                Self { live, owner, raw_in_force: None, standing: BTreeMap::new() }
+            }
+        }
+    }
 }
 
 impl From<DnsEndpoint> for EndpointFacts {
