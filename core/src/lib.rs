@@ -7,7 +7,9 @@
 //! Modules in reading order:
 //!
 //! 1. [`name`], [`ttl`], [`zone`]: what everything is called.
+//! 2. [`reply`]: what a DNS server said, and what that means.
 
 pub mod name;
+pub mod reply;
 pub mod ttl;
 pub mod zone;
