@@ -1,0 +1,122 @@
+//! Which provider publishes the delegation, and what Infoblox needs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::address::Host;
+use super::problem::Problem;
+use super::reader::Reader;
+use super::secret::SecretSource;
+
+/// The provider that publishes delegations.
+#[derive(Debug, Clone)]
+pub enum ProviderChoice {
+    /// Zones are served, nothing is published.
+    None,
+    /// DNSEndpoint objects for external-dns.
+    ExternalDns,
+    /// Infoblox WAPI.
+    Infoblox(InfobloxSettings),
+}
+
+/// How to reach one grid.
+#[derive(Debug, Clone)]
+pub struct InfobloxSettings {
+    /// Grid Master.
+    pub host: Host,
+    /// HTTPS port.
+    pub port: u16,
+    /// WAPI version without the leading `v`, for example `2.12`.
+    pub version: String,
+    /// DNS view of new zones.
+    pub view: String,
+    /// Account.
+    pub username: SecretSource,
+    /// Password.
+    pub password: SecretSource,
+    /// Deadline of one request.
+    pub request_timeout: Duration,
+    /// Idle connections kept.
+    pub pool_connections: usize,
+    /// PEM bundle instead of the system's roots.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl ProviderChoice {
+    /// The provider's name in logs and metrics (contract §7.1).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::None => "EMPTY",
+            Self::ExternalDns => "EXTDNS",
+            Self::Infoblox(_) => "Infoblox",
+        }
+    }
+
+    /// Nothing if a problem was reported.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let external_dns = reader.boolean("EXTDNS_ENABLED");
+        let infoblox = !reader.text("INFOBLOX_GRID_HOST").is_empty();
+        if external_dns && infoblox {
+            reader.report(Problem::with_value(
+                "EXTDNS_ENABLED",
+                "true",
+                "only one provider can be selected, and INFOBLOX_GRID_HOST selects Infoblox already",
+                "set EXTDNS_ENABLED to false or remove INFOBLOX_GRID_HOST",
+            ));
+        }
+        if infoblox {
+            return InfobloxSettings::read(reader).map(Self::Infoblox);
+        }
+        Some(if external_dns { Self::ExternalDns } else { Self::None })
+    }
+}
+
+impl InfobloxSettings {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let host = reader.parsed("INFOBLOX_GRID_HOST", "write a host name or an address", Host::parse);
+        let port = reader.whole("INFOBLOX_WAPI_PORT", 1, 65_535);
+        let username = credential(reader, "INFOBLOX_WAPI_USERNAME", "INFOBLOX_WAPI_USERNAME_FILE");
+        let password = credential(reader, "INFOBLOX_WAPI_PASSWORD", "INFOBLOX_WAPI_PASSWORD_FILE");
+        let version = reader.parsed("INFOBLOX_WAPI_VERSION", "write for example 2.12", parse_version);
+        let request_timeout = reader.seconds("INFOBLOX_HTTP_REQUEST_TIMEOUT", 1);
+        let pool_connections = reader.whole("INFOBLOX_HTTP_POOL_CONNECTIONS", 0, 1_000);
+        let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
+        let view = Some(reader.text("INFOBLOX_DNS_VIEW")).filter(|view| !view.is_empty());
+        Some(Self {
+            host: host?,
+            port: u16::try_from(port).ok()?,
+            version: version?,
+            view: view.unwrap_or("default").to_owned(),
+            username: username?,
+            password: password?,
+            request_timeout,
+            pool_connections: usize::try_from(pool_connections).ok()?,
+            ca_file,
+        })
+    }
+}
+
+/// A mounted file wins over the environment.
+fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) -> Option<SecretSource> {
+    if let Some(path) = reader.path(file) {
+        return Some(SecretSource::File(path));
+    }
+    let value = reader.verbatim(plain);
+    if value.is_empty() {
+        let limit = "Infoblox is selected by INFOBLOX_GRID_HOST and needs an account";
+        reader.report(Problem::missing(plain, limit, format!("set it, or better {file} to a mounted file")));
+        return None;
+    }
+    Some(SecretSource::Value(value.into()))
+}
+
+/// k8gb's default `v2` led to `/wapi/vv2/`, which no grid serves, so a leading `v` is dropped.
+fn parse_version(text: &str) -> Result<String, String> {
+    let version = text.strip_prefix(['v', 'V']).unwrap_or(text);
+    let numbers = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if version.contains('.') && version.split('.').all(numbers) {
+        Ok(version.to_owned())
+    } else {
+        Err("a WAPI version is two or three numbers separated by dots".to_owned())
+    }
+}

@@ -1,0 +1,25 @@
+//! Configuration: [`RawConfig`] is what the user wrote, [`Settings`] what the program uses.
+//!
+//! The environment is read once, through a function ([`RawConfig::read`]); nothing below this folder asks for
+//! it again. All problems are reported at once, and the caller ends the process with [`EXIT_CODE`].
+
+mod address;
+mod infoblox;
+mod problem;
+mod raw;
+mod reader;
+mod secret;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod zones;
+
+pub use address::{Host, ServerAddress};
+pub use infoblox::{InfobloxSettings, ProviderChoice};
+pub use problem::{EXIT_CODE, Problem, Problems, Warning};
+pub use raw::{RawConfig, VARIABLES, Variable};
+pub use secret::{SecretError, SecretSource};
+pub use settings::{
+    ChangeLogSettings, DnsService, DnsSettings, LogFormat, LogLevel, LogSettings, Periods, Settings,
+    TracingSettings,
+};

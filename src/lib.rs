@@ -1,0 +1,3 @@
+//! The daemon: everything that touches the world. Rules live in `gslb-core`.
+
+pub mod config;
