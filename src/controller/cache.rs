@@ -38,6 +38,7 @@ impl std::fmt::Display for Key {
 pub(crate) struct Cache<V> {
     facts: Mutex<BTreeMap<Key, V>>,
     synced: watch::Sender<bool>,
+    version: watch::Sender<u64>,
 }
 
 /// One fact that changed; `None`: absent.
@@ -49,7 +50,7 @@ pub(crate) struct Changed<'a, V> {
 
 impl<V: Clone + PartialEq> Cache<V> {
     pub(crate) fn new() -> Self {
-        Self { facts: Mutex::new(BTreeMap::new()), synced: watch::Sender::new(false) }
+        Self { facts: Mutex::new(BTreeMap::new()), synced: watch::Sender::new(false), version: watch::Sender::new(0) }
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<V> {
@@ -72,6 +73,11 @@ impl<V: Clone + PartialEq> Cache<V> {
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await.is_ok();
     }
 
+    /// Waits until a fact changes.
+    pub(crate) async fn changed(&self) {
+        let _ = self.version.subscribe().changed().await.is_ok();
+    }
+
     /// Follows a watch until it ends, telling every fact that changed.
     pub(crate) async fn follow<K>(
         &self,
@@ -91,6 +97,7 @@ impl<V: Clone + PartialEq> Cache<V> {
                 }
                 Ok(Event::InitDone) => {
                     self.replace(std::mem::take(&mut listed), &mut on_change);
+                    self.version.send_modify(|version| *version += 1);
                     self.synced.send_replace(true);
                 }
                 Ok(Event::Apply(object)) => {
@@ -99,6 +106,7 @@ impl<V: Clone + PartialEq> Cache<V> {
                     let before = self.lock().insert(key.clone(), after.clone());
                     if before.as_ref() != Some(&after) {
                         on_change(Changed { key: &key, before: before.as_ref(), after: Some(&after) });
+                        self.version.send_modify(|version| *version += 1);
                     }
                 }
                 Ok(Event::Delete(object)) => {
@@ -106,6 +114,7 @@ impl<V: Clone + PartialEq> Cache<V> {
                     let before = self.lock().remove(&key);
                     if before.is_some() {
                         on_change(Changed { key: &key, before: before.as_ref(), after: None });
+                        self.version.send_modify(|version| *version += 1);
                     }
                 }
                 // The watcher starts again by itself; what was read stays in force.

@@ -25,6 +25,7 @@ use context::Context;
 use kube::runtime::reflector::{ObjectRef, Store};
 use tokio::sync::mpsc;
 
+use gslb_core::changelog::Who;
 use gslb_provider_contract::Provider;
 
 use crate::audit::ChangeLog;
@@ -93,6 +94,8 @@ pub(crate) struct Pass {
     pub(crate) failures: Failures,
     pub(crate) zones: zone_delegation::Desk,
     pub(crate) provider: Option<Provision>,
+    /// Who makes the changes, for the log.
+    pub(crate) who: Who,
 }
 
 /// A provider, and the log without which nothing is changed there.

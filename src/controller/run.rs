@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use gslb_core::changelog::Who;
 use gslb_core::name::DomainName;
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::{Action, Config};
@@ -35,6 +36,7 @@ pub(crate) struct Start {
     pub(crate) changes: mpsc::UnboundedReceiver<DomainName>,
     pub(crate) questions: Arc<PeerQuestions>,
     pub(crate) provider: Option<super::Provision>,
+    pub(crate) who: Who,
     pub(crate) progress: Progress,
     pub(crate) readiness: Readiness,
 }
@@ -54,6 +56,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
         failures: Failures::default(),
         zones: zone_delegation::Desk::default(),
         provider: start.provider,
+        who: start.who,
     });
     let mut tasks = JoinSet::new();
     let writers = Writers { gslbs: gslb_writer, zones: zone_writer };
@@ -121,7 +124,7 @@ async fn load_unsettled(pass: &Pass) {
         match log.unsettled().await {
             Ok(all) => {
                 for pending in all {
-                    match DomainName::parse(pending.zone()) {
+                    match DomainName::parse(&pending.intent().change.zone) {
                         Ok(zone) => pass.zones.leave_unsettled(zone, pending),
                         Err(error) => tracing::warn!(%error, "A change of the log names no zone."),
                     }

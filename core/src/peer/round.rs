@@ -54,6 +54,10 @@ impl Round {
                 Reply::NoWord(cause) => {
                     silence.get_or_insert_with(|| cause.clone());
                 }
+                // The shell resolves aliases; one that is left is as good as silence.
+                Reply::Alias { .. } => {
+                    silence.get_or_insert(NoWord::Referral);
+                }
             }
         }
         match (positive, negative) {
@@ -74,7 +78,7 @@ mod tests {
     }
     fn yes(last: u8) -> Reply {
         let addresses = Targets::from([[192, 0, 2, last].into()]);
-        Reply::Positive { addresses, authoritative: false, partial: false, alias: None }
+        Reply::Positive { addresses, authoritative: false, partial: false }
     }
     fn no(authoritative: bool) -> Reply {
         Reply::Negative { authoritative, name_exists: false }

@@ -135,7 +135,8 @@ async fn provide_for(
     let Ok(desired) = DesiredDelegation::published(claimant.clone(), own.clone(), settings.ns_ttl) else { return };
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
-    provide::visit(&Visit { provider, log, desk: &pass.zones, object, desired: &desired, period }, memory).await;
+    let visit = Visit { provider, log, desk: &pass.zones, who: &pass.who, object, desired: &desired, period };
+    provide::visit(&visit, memory).await;
 }
 
 /// Withdraws this cluster's part if the spec asks for it, then lets the object go. Needs no address of our own.
@@ -154,7 +155,8 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
             memory.asked = Some(asked);
             let desired = DesiredDelegation::withdrawn(claimant);
             let period = Some(std::time::Duration::from_secs(10));
-            let visit = Visit { provider, log, desk: &pass.zones, object, desired: &desired, period };
+            let (desk, who) = (&pass.zones, &pass.who);
+            let visit = Visit { provider, log, desk, who, object, desired: &desired, period };
             provide::visit(&visit, &mut memory).await;
             pass.zones.keep(&object.name_any(), memory.clone());
         }

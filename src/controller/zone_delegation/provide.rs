@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gslb_core::change::Change;
-use gslb_core::changelog::{Action, ChangeResult, ObjectRef};
+use gslb_core::changelog::{Action, ChangeResult, ObjectRef, Proposal, Verdict, Who};
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
@@ -17,7 +17,7 @@ use kube::{Resource, ResourceExt};
 use serde_json::json;
 
 use super::desk::{Desk, Memory, Standing};
-use crate::audit::{AuditError, ChangeLog, IntentDraft, OutcomeDraft};
+use crate::audit::{AuditError, ChangeLog, Pending};
 
 /// First pause after a provider failed; doubles with every further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -33,6 +33,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) provider: &'a Arc<dyn Provider>,
     pub(crate) log: &'a ChangeLog,
     pub(crate) desk: &'a Desk,
+    /// Who makes the changes.
+    pub(crate) who: &'a Who,
     pub(crate) object: &'a ZoneDelegation,
     pub(crate) desired: &'a DesiredDelegation,
     /// The safety net; `None`: only on changes.
@@ -110,10 +112,18 @@ enum Made {
 
 /// Logs the intent, makes the change, logs the outcome. Without a stored intent there is no change.
 async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChange) -> Result<Made, Stop> {
-    let pending = visit.log.intend(draft(visit, approved, change.change())).await?;
+    let proposal = proposal(visit, approved, change.change());
+    let pending = visit.log.intend(proposal, Timestamp::now()).await?;
     let started = Instant::now();
     let result = visit.provider.apply(change).await;
-    let duration = started.elapsed();
+    let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let verdict = |result, reference, error| Verdict {
+        result,
+        reference,
+        error,
+        duration_millis,
+        settled_by_reading: false,
+    };
     let zone = change.zone();
     match result {
         Ok(receipt) => {
@@ -126,10 +136,9 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
                     (ChangeResult::AwaitingApproval, Made::Waiting(task))
                 }
             };
-            let outcome = OutcomeDraft { result, reference: Some(receipt.reference), error: None, duration };
-            visit.log.complete(pending, outcome).await?;
-            let action = change.change().action();
-            tracing::info!(%zone, provider = %visit.provider.id(), action, "Made a change at the provider.");
+            complete(visit, pending, verdict(result, Some(receipt.reference), None)).await?;
+            let (provider, action) = (visit.provider.id(), change.change().action());
+            tracing::info!(%zone, %provider, action, "Made a change at the provider.");
             Ok(made)
         }
         Err(error @ ProviderError::Uncertain { .. }) => {
@@ -138,33 +147,47 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
             Err(error.into())
         }
         Err(error) => {
-            let outcome = OutcomeDraft {
-                result: ChangeResult::Failed,
-                reference: None,
-                error: Some(error.to_string()),
-                duration,
-            };
-            visit.log.complete(pending, outcome).await?;
+            complete(visit, pending, verdict(ChangeResult::Failed, None, Some(error.to_string()))).await?;
             Err(error.into())
         }
     }
 }
 
+async fn complete(visit: &Visit<'_>, pending: Pending, verdict: Verdict) -> Result<(), AuditError> {
+    visit.log.complete(pending, verdict, Timestamp::now()).await
+}
+
 /// Gives changes their outcome that nobody was there to see: a read of the provider tells.
 async fn settle(visit: &Visit<'_>, claimant: &Claimant, observed: &Presence) -> Result<(), AuditError> {
     for pending in visit.desk.take_unsettled(claimant.zone().name()) {
-        let result = match pending.change() {
+        let result = match change_of(&pending) {
             Some(change) if change.shows_in(observed) => ChangeResult::Applied,
             Some(_) => ChangeResult::NotApplied,
             None => ChangeResult::Unknown,
         };
-        tracing::info!(zone = %claimant.zone().name(), result = result.as_str(), "Settled a change by reading the provider.");
-        visit.log.settle(pending, result).await?;
+        let zone = claimant.zone().name();
+        tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
+        let verdict =
+            Verdict { result, reference: None, error: None, duration_millis: 0, settled_by_reading: true };
+        complete(visit, pending, verdict).await?;
     }
     Ok(())
 }
 
-fn draft(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Change) -> IntentDraft {
+/// The change that an intent speaks of; nothing if another version wrote it in a form that is not ours.
+fn change_of(pending: &Pending) -> Option<Change> {
+    let intent = &pending.intent().change;
+    let delegation = |value: &Option<serde_json::Value>| serde_json::from_value(value.clone()?).ok();
+    Some(match intent.action {
+        Action::Create => Change::Create { after: delegation(&intent.after)? },
+        Action::Replace => {
+            Change::Replace { before: delegation(&intent.before)?, after: delegation(&intent.after)? }
+        }
+        Action::Delete => Change::Delete { before: delegation(&intent.before)? },
+    })
+}
+
+fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Change) -> Proposal {
     let action = match change {
         Change::Create { .. } => Action::Create,
         Change::Replace { .. } => Action::Replace,
@@ -177,7 +200,10 @@ fn draft(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Change) -> IntentD
         uid: visit.object.uid().unwrap_or_default(),
         generation: visit.object.metadata.generation.unwrap_or_default(),
     };
-    IntentDraft {
+    Proposal {
+        change_id: change.id(),
+        plan_id: approved.id(),
+        who: visit.who.clone(),
         object,
         why: why(visit.desired, approved),
         provider: visit.provider.id().to_string(),
