@@ -7,7 +7,9 @@
 //! Modules in reading order:
 //!
 //! 1. [`name`], [`ttl`], [`zone`]: what everything is called.
+//! 2. [`published`]: what a DNSEndpoint says besides its records.
 
 pub mod name;
+pub mod published;
 pub mod ttl;
 pub mod zone;
