@@ -8,7 +8,9 @@
 //!
 //! 1. [`name`], [`ttl`], [`zone`]: what everything is called.
 //! 2. [`published`]: what a DNSEndpoint says besides its records.
+//! 3. [`changelog`]: what was written at providers, in a form that an auditor can check.
 
+pub mod changelog;
 pub mod name;
 pub mod published;
 pub mod ttl;
