@@ -110,20 +110,20 @@ fn an_endpoint_writes_neither_empty_collections_nor_absent_values() {
 #[test]
 fn our_annotations_of_a_dns_endpoint_are_read_back() {
     let mut object = DnsEndpoint::new("app", DnsEndpointSpec::default());
-    assert_eq!(object.empty_hosts().unwrap(), Default::default());
+    assert_eq!(object.unanswered_hosts(), Default::default());
     assert_eq!(object.accepted_strategy().unwrap(), None);
 
     object.metadata.annotations = Some(
         [
-            (marks::EMPTY_HOSTS, r#"{"a.cloud.example.com":"NoData","b.cloud.example.com":"ServFail"}"#),
+            (marks::UNANSWERED_HOSTS, r#"{"a.cloud.example.com":{"answer":"NoData","ttl":30}}"#),
             (marks::ACCEPTED_STRATEGY, r#"{"type":"roundRobin"}"#),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into(),
     );
-    let hosts = [("a", EmptyAnswer::NoData), ("b", EmptyAnswer::ServFail)]
-        .map(|(label, answer)| (format!("{label}.cloud.example.com"), answer));
-    assert_eq!(object.empty_hosts().unwrap(), hosts.into());
+    let (hosts, problems) = object.unanswered_hosts();
+    assert_eq!(hosts.to_annotation(), r#"{"a.cloud.example.com":{"answer":"NoData","ttl":30}}"#);
+    assert!(problems.is_empty());
     let strategy = Strategy { kind: "roundRobin".into(), ..Default::default() };
     assert_eq!(object.accepted_strategy().unwrap(), Some(strategy));
 }
