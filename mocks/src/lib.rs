@@ -1,1 +1,4 @@
 //! Stand-ins for the outside world, for tests and the sandbox only.
+
+pub mod recording;
+pub mod wapi;
