@@ -1,0 +1,1 @@
+//! Plays recorded HTTP exchanges back, strictly.
