@@ -1,3 +1,4 @@
 //! The daemon: everything that touches the world. Rules live in `gslb-core`.
 
 pub mod config;
+pub mod question;

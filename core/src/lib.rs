@@ -6,10 +6,37 @@
 //!
 //! Modules in reading order:
 //!
-//! 1. [`name`], [`ttl`], [`zone`]: what everything is called.
-//! 2. [`reply`]: what a DNS server said, and what that means.
+//! 1. [`name`], [`ttl`], [`zone`]: what everything is called, and which hosts a zone can serve.
+//! 2. [`strategy`], [`health`], [`target`]: what a Gslb asks for, and what the cluster has to offer.
+//! 3. [`reply`], [`peer`]: what the other clusters say, and what a silence is worth.
+//! 4. [`decision`], [`endpoint`]: what a host answers, and the records that say so.
+//! 5. [`publication`], [`condition`]: one pass over one Gslb, and how all of it is told to the user.
+//! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`limits`]: a zone delegation, from what
+//!    was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
+//!    credential may be tried.
+//! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
 
+pub mod change;
+pub mod changelog;
+pub mod claim;
+pub mod condition;
+pub mod decision;
+pub mod delegation;
+pub mod delegation_proof;
+pub mod endpoint;
+pub mod health;
+pub mod history;
+pub mod limits;
+pub mod login;
 pub mod name;
+pub mod peer;
+pub mod plan;
+pub mod publication;
 pub mod reply;
+pub mod strategy;
+pub mod target;
 pub mod ttl;
 pub mod zone;
+
+#[cfg(test)]
+mod given;

@@ -1,1 +1,12 @@
 //! What every DNS provider adapter promises.
+//!
+//! [`provider`] has the two traits: who holds an [`Observe`] cannot write, and only an
+//! [`ApprovedChange`](gslb_core::limits::ApprovedChange) can be applied. [`error`] has one variant for each thing
+//! that a caller does differently. [`battery`] is the test suite that every adapter passes.
+
+pub mod battery;
+pub mod error;
+pub mod provider;
+
+pub use error::{ProviderError, Retry};
+pub use provider::{Capabilities, Disposition, Observe, Provider, ProviderId, Receipt, Scope};

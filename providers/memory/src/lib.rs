@@ -1,1 +1,135 @@
-//! The reference provider: a zone held in memory.
+//! The reference provider: delegations held in memory.
+//!
+//! It shows what an adapter must do in the fewest lines, and stands in for a backend in tests: failures are
+//! injected with [`MemoryProvider::fail_next`].
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use gslb_core::change::Change;
+use gslb_core::delegation::Presence;
+use gslb_core::limits::ApprovedChange;
+use gslb_core::name::DomainName;
+use gslb_provider_contract::{
+    Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+};
+
+/// Delegations by zone, with a script of failures.
+#[derive(Debug)]
+pub struct MemoryProvider {
+    id: ProviderId,
+    capabilities: Capabilities,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    delegations: BTreeMap<DomainName, Presence>,
+    failures: VecDeque<(Operation, ProviderError)>,
+    writes: Vec<Change>,
+}
+
+/// What a failure hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A read fails.
+    Observe,
+    /// A write fails and changes nothing.
+    Apply,
+    /// A write is made and its reply is lost.
+    ReplyOfApply,
+}
+
+impl Default for MemoryProvider {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MemoryProvider {
+    /// Without any delegation.
+    pub fn new() -> Self {
+        Self {
+            id: ProviderId::new("memory"),
+            capabilities: Capabilities { ipv6_glue: true, delegation_ttl: true, obstacles: true },
+            state: Mutex::default(),
+        }
+    }
+
+    /// Another writer makes a delegation look like this.
+    pub fn put(&self, zone: &DomainName, presence: Presence) {
+        self.state().delegations.insert(zone.clone(), presence);
+    }
+
+    /// The next such operation fails once. Failures of one kind happen in the order in which they were given.
+    pub fn fail_next(&self, operation: Operation, error: ProviderError) {
+        self.state().failures.push_back((operation, error));
+    }
+
+    /// Every write that changed something, in order.
+    pub fn writes(&self) -> Vec<Change> {
+        self.state().writes.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn fails(&mut self, operation: Operation) -> Result<(), ProviderError> {
+        match self.failures.iter().position(|(hit, _)| *hit == operation) {
+            Some(index) => self.failures.remove(index).map_or(Ok(()), |(_, error)| Err(error)),
+            None => Ok(()),
+        }
+    }
+
+    fn read(&self, zone: &DomainName) -> Presence {
+        self.delegations.get(zone).cloned().unwrap_or(Presence::Absent)
+    }
+
+    fn write(&mut self, change: &Change) -> Result<(), ProviderError> {
+        let found = self.read(change.zone());
+        if change.shows_in(&found) {
+            return Ok(());
+        }
+        let after = change.apply_to(&found).map_err(|stale| ProviderError::Stale { zone: stale.zone })?;
+        self.delegations.insert(change.zone().clone(), after);
+        self.writes.push(change.clone());
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Observe for MemoryProvider {
+    fn id(&self) -> &ProviderId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
+        let mut state = self.state();
+        state.fails(Operation::Observe)?;
+        Ok(state.read(&scope.zone))
+    }
+}
+
+#[async_trait]
+impl Provider for MemoryProvider {
+    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
+        let change = change.change();
+        let mut state = self.state();
+        state.fails(Operation::Apply)?;
+        state.write(change)?;
+        state.fails(Operation::ReplyOfApply)?;
+        Ok(Receipt {
+            reference: format!("memory/{}", change.zone()),
+            disposition: Disposition::Applied,
+            read_back: Some(state.read(change.zone())),
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! One edit to one delegation: data that can be compared, stored, reviewed and replayed.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::delegation::{Delegation, ObservedDelegation, Presence};
+use crate::name::DomainName;
+
+/// One edit to one delegation. `before` is what was observed, so that a provider can refuse a stale edit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "camelCase")]
+pub enum Change {
+    /// The backend has nothing; write this.
+    Create {
+        /// The whole new delegation.
+        after: Delegation,
+    },
+    /// The backend has `before`; make it `after`.
+    Replace {
+        /// As observed.
+        before: Delegation,
+        /// With every entry of others as in `before`.
+        after: Delegation,
+    },
+    /// The backend has `before`, which holds nothing but our entry; remove it.
+    Delete {
+        /// As observed.
+        before: Delegation,
+    },
+}
+
+/// The object is no longer what the change was made for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("delegation {zone} changed since it was observed")]
+pub struct StaleChange {
+    /// The zone.
+    pub zone: DomainName,
+}
+
+impl Change {
+    /// `Create`, `Replace` or `Delete`: closed set for metrics and the change log.
+    pub fn action(&self) -> &'static str {
+        match self {
+            Self::Create { .. } => "Create",
+            Self::Replace { .. } => "Replace",
+            Self::Delete { .. } => "Delete",
+        }
+    }
+
+    /// The delegated zone.
+    pub fn zone(&self) -> &DomainName {
+        match self {
+            Self::Create { after } | Self::Replace { after, .. } => &after.zone,
+            Self::Delete { before } => &before.zone,
+        }
+    }
+
+    /// What was observed.
+    pub fn before(&self) -> Option<&Delegation> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Replace { before, .. } | Self::Delete { before } => Some(before),
+        }
+    }
+
+    /// What is to be written.
+    pub fn after(&self) -> Option<&Delegation> {
+        match self {
+            Self::Create { after } | Self::Replace { after, .. } => Some(after),
+            Self::Delete { .. } => None,
+        }
+    }
+
+    /// Entries that the change brings.
+    pub fn added(&self) -> BTreeSet<(&DomainName, Option<IpAddr>)> {
+        &pairs(self.after()) - &pairs(self.before())
+    }
+
+    /// Entries that the change takes away.
+    pub fn removed(&self) -> BTreeSet<(&DomainName, Option<IpAddr>)> {
+        &pairs(self.before()) - &pairs(self.after())
+    }
+
+    /// Whether the object still has exactly the entries that the change was planned for.
+    pub fn matches(&self, observed: &Presence) -> bool {
+        pairs(self.before()) == pairs(observed.delegation())
+            && self.before().is_some() == observed.delegation().is_some()
+    }
+
+    /// Whether an object shows this change: all that it adds is there and nothing that it removes. This is how
+    /// a write with an unknown outcome is settled, also if others have written since.
+    pub fn shows_in(&self, observed: &Presence) -> bool {
+        match (self, observed) {
+            (Self::Delete { .. }, found) => *found == Presence::Absent,
+            (Self::Create { .. } | Self::Replace { .. }, Presence::Absent) => false,
+            (Self::Create { .. } | Self::Replace { .. }, Presence::Present(found)) => {
+                let found = found.delegation.pairs();
+                self.added().is_subset(&found) && self.removed().is_disjoint(&found)
+            }
+        }
+    }
+
+    /// The object after the change, as every provider must leave it.
+    ///
+    /// # Errors
+    /// The object is not the one that the change was planned for. Deleting what is absent is done.
+    pub fn apply_to(&self, observed: &Presence) -> Result<Presence, StaleChange> {
+        match (self, observed) {
+            (Self::Delete { .. }, Presence::Absent) => Ok(Presence::Absent),
+            (change, found) if !change.matches(found) => Err(StaleChange { zone: change.zone().clone() }),
+            (Self::Create { after }, _) => Ok(Presence::Present(ObservedDelegation::plain(after.clone()))),
+            (Self::Replace { after, .. }, Presence::Present(found)) => {
+                let delegation = Delegation { ttl: found.delegation.ttl, ..after.clone() };
+                Ok(Presence::Present(ObservedDelegation { delegation, ..found.clone() }))
+            }
+            (Self::Replace { .. } | Self::Delete { .. }, _) => Ok(Presence::Absent),
+        }
+    }
+}
+
+fn pairs(delegation: Option<&Delegation>) -> BTreeSet<(&DomainName, Option<IpAddr>)> {
+    delegation.map(Delegation::pairs).unwrap_or_default()
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self {
+            Self::Create { .. } => "create",
+            Self::Replace { .. } => "change",
+            Self::Delete { .. } => "delete",
+        };
+        write!(f, "{verb} delegation {}", self.zone())?;
+        for (sign, entries) in [('-', self.removed()), ('+', self.added())] {
+            for (ns_name, address) in entries {
+                write!(f, " {sign}{ns_name}")?;
+                if let Some(address) = address {
+                    write!(f, "={address}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,19 @@
+//! The change log: one hash chain over what was about to be written at a provider and what came of it.
+//!
+//! [`entry`] is what a line says, [`chain`] how lines hang together, [`verify`] finds what somebody did to
+//! them afterwards, alone or ([`shipped`]) against the copy that left the cluster when they were written.
+//!
+//! A line is `{line, previous, entry, hash, seal}` in canonical JSON (RFC 8785); `hash` covers the first three
+//! and so, through `previous`, all lines before. Whoever can write to the cluster can rewrite the whole chain
+//! consistently: only a sealed chain or the shipped copy tells. A cut at the end leaves a sealed chain valid,
+//! so that only the shipped copy tells of it.
+
+pub mod chain;
+pub mod entry;
+pub mod shipped;
+pub mod verify;
+
+pub use chain::{Hash, Inexact, Line, SealKey, Tail};
+pub use entry::{Action, ChangeResult, Entry, Intent, ObjectRef, Outcome, Who};
+pub use shipped::verify_against;
+pub use verify::{Fault, Proof, Report, verify, verify_from};

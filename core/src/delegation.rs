@@ -1,0 +1,171 @@
+//! A zone delegation: what the parent's side should say, and what it was seen to say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::claim::Claimant;
+use crate::name::DomainName;
+use crate::ttl::Ttl;
+
+/// Name servers and their glue. A name without addresses is one whose glue the backend does not hold.
+pub type Servers = BTreeMap<DomainName, BTreeSet<IpAddr>>;
+
+/// NS set and glue of one zone (RFC 1034 §4.2.1: the parent holds both).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delegation {
+    /// The delegated zone.
+    pub zone: DomainName,
+    /// TTL of NS and glue; nothing means that the backend uses its own default.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ttl: Option<Ttl>,
+    /// Never empty in what we write; a backend may show an empty set for a zone that uses a name server group.
+    pub servers: Servers,
+}
+
+impl Delegation {
+    /// Every (name, address) pair: what two delegations are compared by. A name without glue gives one pair
+    /// without an address.
+    pub fn pairs(&self) -> BTreeSet<(&DomainName, Option<IpAddr>)> {
+        let mut pairs = BTreeSet::new();
+        for (ns_name, addresses) in &self.servers {
+            if addresses.is_empty() {
+                pairs.insert((ns_name, None));
+            }
+            pairs.extend(addresses.iter().map(|address| (ns_name, Some(*address))));
+        }
+        pairs
+    }
+}
+
+/// Why a backend's object must not be written, or has no effect. An operator set it: reported, not repaired.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Obstacle {
+    /// Somebody locked it; the backend may say who.
+    Locked {
+        /// Account that holds the lock.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        by: Option<String>,
+    },
+    /// It is switched off: it stays in the backend's database and is not served.
+    Disabled,
+    /// Its name servers come from a group that is kept elsewhere.
+    NsGroup {
+        /// Name of the group.
+        name: String,
+    },
+}
+
+/// A delegation as its backend shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObservedDelegation {
+    /// NS set, glue and TTL.
+    pub delegation: Delegation,
+    /// What stands in the way of a write.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    pub obstacles: BTreeSet<Obstacle>,
+    /// Names of settings that somebody else made at this object (`comment`, `extattrs`) and that a write must
+    /// leave as they are.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    pub kept_settings: BTreeSet<String>,
+}
+
+impl ObservedDelegation {
+    /// A delegation without obstacles and foreign settings.
+    pub fn plain(delegation: Delegation) -> Self {
+        Self { delegation, obstacles: BTreeSet::new(), kept_settings: BTreeSet::new() }
+    }
+}
+
+/// What a complete, successful read found. A failed read is an error of the provider, never [`Presence::Absent`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Presence {
+    /// The backend has no such delegation.
+    Absent,
+    /// The backend has exactly one.
+    Present(ObservedDelegation),
+}
+
+impl Presence {
+    /// The delegation, if there is one.
+    pub fn delegation(&self) -> Option<&Delegation> {
+        match self {
+            Self::Absent => None,
+            Self::Present(observed) => Some(&observed.delegation),
+        }
+    }
+}
+
+/// What this cluster wants to stand in a delegation under its own name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesiredDelegation {
+    claimant: Claimant,
+    wish: Wish,
+}
+
+/// The two things a cluster may want.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// Our name server name with these addresses.
+    Published {
+        /// Never empty.
+        addresses: BTreeSet<IpAddr>,
+        /// TTL of a delegation that we create.
+        ttl: Ttl,
+    },
+    /// Nothing under our name.
+    Withdrawn,
+}
+
+/// A cluster without an address of its own DNS cannot be delegated to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "zone {zone} is not delegated to {ns_name}: this cluster's DNS has no address yet; give its Service an external address or set CLUSTER_EXPOSED_IPS"
+)]
+pub struct NoAddress {
+    /// The zone.
+    pub zone: DomainName,
+    /// Our name server name.
+    pub ns_name: DomainName,
+}
+
+impl NoAddress {
+    /// Stable reason for conditions and metrics.
+    pub fn reason(&self) -> &'static str {
+        "NoClusterAddress"
+    }
+}
+
+impl DesiredDelegation {
+    /// Our entry with its addresses.
+    ///
+    /// # Errors
+    /// There is no address: that is "not known yet", never a withdrawal.
+    pub fn published(claimant: Claimant, addresses: BTreeSet<IpAddr>, ttl: Ttl) -> Result<Self, NoAddress> {
+        if addresses.is_empty() {
+            let zone = claimant.zone().name().clone();
+            return Err(NoAddress { zone, ns_name: claimant.ns_name().clone() });
+        }
+        Ok(Self { claimant, wish: Wish::Published { addresses, ttl } })
+    }
+
+    /// No entry of ours.
+    pub fn withdrawn(claimant: Claimant) -> Self {
+        Self { claimant, wish: Wish::Withdrawn }
+    }
+
+    /// Who wants it.
+    pub fn claimant(&self) -> &Claimant {
+        &self.claimant
+    }
+
+    /// What is wanted.
+    pub fn wish(&self) -> &Wish {
+        &self.wish
+    }
+}

@@ -1,0 +1,236 @@
+//! From a plan to an approved plan: limits on how much may change, and what must never happen whatever they say.
+//!
+//! Nothing here trusts [`plan`](crate::plan::plan): each rule is checked again on the change itself.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::change::Change;
+use crate::claim::{Claimant, NsClaim};
+use crate::delegation::Delegation;
+use crate::name::DomainName;
+use crate::plan::{Finding, Plan, Skip};
+
+/// From this many name servers on a share says something; below, one of three would already be a third.
+const SHARE_COUNTS_FROM: usize = 4;
+
+/// How much one plan may change, and where.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Changes in one plan.
+    pub max_changes: usize,
+    /// Percentage of a delegation's name server names that one plan may take away; counts from four names on.
+    pub max_removed_percent: usize,
+    /// The configured zones and our own name in each: the only ones that may be written.
+    pub scope: Vec<Claimant>,
+}
+
+impl Limits {
+    /// One plan is one zone and so one change; four leaves room for steps in order. Half of the name servers
+    /// is more than one cluster can have. No outside reference.
+    pub fn for_zones(scope: Vec<Claimant>) -> Self {
+        Self { max_changes: 4, max_removed_percent: 50, scope }
+    }
+}
+
+/// Why a whole plan is stopped. Its text is the sentence that the user reads.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// More changes than allowed.
+    #[error("plan for {zone} is refused: it has {changes} changes, the limit is {limit}; review it first")]
+    TooManyChanges {
+        /// The zone.
+        zone: DomainName,
+        /// Changes in the plan.
+        changes: usize,
+        /// [`Limits::max_changes`].
+        limit: usize,
+    },
+    /// A larger part of the name servers than allowed.
+    #[error(
+        "plan for {zone} is refused: it removes {removed} of {total} name servers, the limit is {limit} %; review it first"
+    )]
+    TooLargeShare {
+        /// The zone.
+        zone: DomainName,
+        /// Names taken away.
+        removed: usize,
+        /// Names before.
+        total: usize,
+        /// [`Limits::max_removed_percent`].
+        limit: usize,
+    },
+    /// Not a zone of this cluster.
+    #[error("plan for {zone} is refused: the zone is not among the configured ones; add it to DNS_ZONES")]
+    OutOfScope {
+        /// The zone.
+        zone: DomainName,
+    },
+    /// The parent itself, or something above it.
+    #[error("plan for {zone} is refused: it would change the parent's own name servers")]
+    ParentApex {
+        /// The zone.
+        zone: DomainName,
+    },
+    /// Nobody would be left.
+    #[error("plan for {zone} is refused: it would leave the delegation without a name server")]
+    LastServer {
+        /// The zone.
+        zone: DomainName,
+    },
+    /// An entry of somebody else would change, go or come.
+    #[error("plan for {zone} is refused: it would change the entry of {ns_name}, which is not ours")]
+    NotOurs {
+        /// The zone.
+        zone: DomainName,
+        /// Whose entry.
+        ns_name: DomainName,
+    },
+    /// A setting that is only written on creation.
+    #[error("plan for {zone} is refused: it would change the TTL of an existing delegation")]
+    TtlChange {
+        /// The zone.
+        zone: DomainName,
+    },
+}
+
+impl Refusal {
+    /// Stable reason for conditions and metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::TooManyChanges { .. } => "TooManyChanges",
+            Self::TooLargeShare { .. } => "TooLargeShare",
+            Self::OutOfScope { .. } => "OutOfScope",
+            Self::ParentApex { .. } => "ParentApex",
+            Self::LastServer { .. } => "LastServer",
+            Self::NotOurs { .. } => "NotOurs",
+            Self::TtlChange { .. } => "TtlChange",
+        }
+    }
+}
+
+/// A plan that may be carried out. Only [`Plan::approve`] makes one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovedPlan {
+    zone: DomainName,
+    changes: Vec<ApprovedChange>,
+    skipped: Vec<Skip>,
+    findings: Vec<Finding>,
+    claims: Vec<NsClaim>,
+}
+
+/// A change that may be made. Only [`Plan::approve`] makes one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct ApprovedChange(Change);
+
+impl ApprovedChange {
+    /// The change.
+    pub fn change(&self) -> &Change {
+        &self.0
+    }
+}
+
+impl ApprovedPlan {
+    /// The delegated zone.
+    pub fn zone(&self) -> &DomainName {
+        &self.zone
+    }
+
+    /// In the order in which they are made.
+    pub fn changes(&self) -> &[ApprovedChange] {
+        &self.changes
+    }
+
+    /// Changes that were left out.
+    pub fn skipped(&self) -> &[Skip] {
+        &self.skipped
+    }
+
+    /// What the user should know.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Every observed name server with its claim.
+    pub fn claims(&self) -> &[NsClaim] {
+        &self.claims
+    }
+}
+
+impl Plan {
+    /// The only way to an [`ApprovedPlan`], and so the only way to a provider's `apply`.
+    ///
+    /// # Errors
+    /// The first broken limit; then nothing of the plan is carried out.
+    pub fn approve(self, limits: &Limits) -> Result<ApprovedPlan, Refusal> {
+        let Self { zone, changes, skipped, findings, claims } = self;
+        if changes.len() > limits.max_changes {
+            let (changes, limit) = (changes.len(), limits.max_changes);
+            return Err(Refusal::TooManyChanges { zone, changes, limit });
+        }
+        for change in &changes {
+            let claimant = in_scope(limits, change)?;
+            check_others(claimant, change)?;
+            check_share(limits, change)?;
+        }
+        let changes = changes.into_iter().map(ApprovedChange).collect();
+        Ok(ApprovedPlan { zone, changes, skipped, findings, claims })
+    }
+}
+
+fn in_scope<'a>(limits: &'a Limits, change: &Change) -> Result<&'a Claimant, Refusal> {
+    let zone = change.zone();
+    let same = change.before().is_none_or(|before| before.zone == *zone);
+    let configured = limits.scope.iter().find(|claimant| claimant.zone().name() == zone);
+    if let Some(claimant) = configured.filter(|_| same) {
+        return Ok(claimant);
+    }
+    // A nested zone's parent may itself be configured, so this is asked last.
+    if limits.scope.iter().any(|claimant| claimant.zone().parent().is_within(zone)) {
+        return Err(Refusal::ParentApex { zone: zone.clone() });
+    }
+    Err(Refusal::OutOfScope { zone: zone.clone() })
+}
+
+/// Every entry of others is in `after` exactly as in `before`, and somebody is left.
+fn check_others(claimant: &Claimant, change: &Change) -> Result<(), Refusal> {
+    let zone = change.zone();
+    let touched: BTreeSet<_> = change.added().union(&change.removed()).map(|(name, _)| *name).collect();
+    if let Some(ns_name) = touched.into_iter().find(|name| *name != claimant.ns_name()) {
+        return Err(Refusal::NotOurs { zone: zone.clone(), ns_name: ns_name.clone() });
+    }
+    match change {
+        Change::Create { after } | Change::Replace { after, .. } if has_no_address(claimant, after) => {
+            Err(Refusal::LastServer { zone: zone.clone() })
+        }
+        Change::Replace { before, after } if before.ttl != after.ttl => {
+            Err(Refusal::TtlChange { zone: zone.clone() })
+        }
+        // A delegation by a name server group looks empty and is not ours to delete.
+        Change::Delete { before } if before.servers.is_empty() => {
+            Err(Refusal::LastServer { zone: zone.clone() })
+        }
+        Change::Create { .. } | Change::Replace { .. } | Change::Delete { .. } => Ok(()),
+    }
+}
+
+/// Nobody is named, or we name ourselves without an address.
+fn has_no_address(claimant: &Claimant, after: &Delegation) -> bool {
+    after.servers.is_empty() || after.servers.get(claimant.ns_name()).is_some_and(BTreeSet::is_empty)
+}
+
+fn check_share(limits: &Limits, change: &Change) -> Result<(), Refusal> {
+    let names = |delegation: Option<&Delegation>| -> BTreeSet<DomainName> {
+        delegation.map(|delegation| delegation.servers.keys().cloned().collect()).unwrap_or_default()
+    };
+    let before = names(change.before());
+    let (removed, total) = (before.difference(&names(change.after())).count(), before.len());
+    if total >= SHARE_COUNTS_FROM && removed * 100 > total * limits.max_removed_percent {
+        let (zone, limit) = (change.zone().clone(), limits.max_removed_percent);
+        return Err(Refusal::TooLargeShare { zone, removed, total, limit });
+    }
+    Ok(())
+}

@@ -1,0 +1,410 @@
+//! The state machine of one peer and one host.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::round::Verdict;
+use crate::name::GeoTag;
+use crate::reply::NoWord;
+use crate::target::Targets;
+
+/// A relayed word counts while its witness repeats it this often.
+pub const RELAY_REFRESH: SignedDuration = SignedDuration::from_secs(5);
+/// Silent tries after the sweep that raised the doubt, before a peer counts as lost.
+const SILENT_TRIES: u8 = 3;
+/// Verdict on a silent peer at the latest this long after the doubt arose, whatever the tries do.
+const SILENT_VERDICT: SignedDuration = SignedDuration::from_secs(3);
+/// A negative answer without AA must be repeated for this long.
+const NEGATIVE_VERDICT: SignedDuration = SignedDuration::from_secs(2);
+/// The same when several hosts of the peer vanished together: a reloading CoreDNS (contract §8.7). Also the
+/// longest time that addresses of one peer may contradict each other.
+const RELOAD_VERDICT: SignedDuration = SignedDuration::from_secs(5);
+/// When to ask again after a negative answer without AA; then every second.
+const NEGATIVE_REPEATS: [SignedDuration; 3] =
+    [SignedDuration::from_millis(300), SignedDuration::from_secs(1), SignedDuration::from_secs(2)];
+
+/// Bounds that the machine is run with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// How long evidence may hold the last word of a silent peer: `splitBrainThresholdSeconds` of the Gslb, or
+    /// `PEER_HOLD_SECONDS`.
+    pub hold: SignedDuration,
+    /// Whether at least three hosts of this peer vanished together.
+    pub reloading: bool,
+}
+
+/// Why the last word is doubted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DoubtCause {
+    /// A negative answer without AA.
+    Negative,
+    /// The peer's addresses contradict each other.
+    Mixed,
+    /// No address gave a definite answer.
+    NoWord(NoWord),
+}
+
+/// A last word under doubt. Its targets still count as good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// Why.
+    pub cause: DoubtCause,
+    /// Since when.
+    pub since: Timestamp,
+    /// Rounds asked since.
+    pub tries: u8,
+}
+
+/// Why a peer has no targets for a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoTargetsReason {
+    /// It said so.
+    Negative,
+    /// Its addresses went on contradicting each other.
+    PeerInconsistent,
+    /// Another cluster heard it say so.
+    Witnessed,
+}
+
+/// The peer's last positive word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastWord {
+    /// The targets it named.
+    pub targets: Targets,
+    /// When it was heard.
+    pub at: Timestamp,
+}
+
+/// Where a view stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Never heard. `asked`: at least one round brought no word.
+    Unknown {
+        /// Whether a round has been asked.
+        asked: bool,
+        /// Since when its addresses contradict each other.
+        mixed_since: Option<Timestamp>,
+    },
+    /// The peer named its targets itself.
+    Answered,
+    /// Its last word is being checked.
+    Doubt(Doubt),
+    /// Silent, but a witness hears it.
+    Relayed {
+        /// Who hears it.
+        witness: GeoTag,
+        /// When the witness last said so.
+        refreshed: Timestamp,
+    },
+    /// Silent, but its targets answer a probe.
+    Held,
+    /// Silent, and nothing speaks for it.
+    Lost(NoWord),
+    /// It has no healthy target.
+    NoTargets(NoTargetsReason),
+}
+
+/// What a view is worth to the decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// Its targets are answered.
+    Good,
+    /// Nobody knows; its last targets are the last resort.
+    Unknown,
+    /// It has none; never resurrected.
+    Down,
+}
+
+/// What others say about a silent peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Evidence {
+    /// Another cluster asked the peer first hand just now. `None`: the peer said no.
+    Witness {
+        /// The witness.
+        by: GeoTag,
+        /// The targets that it heard.
+        targets: Option<Targets>,
+    },
+    /// The held targets were probed.
+    Probe {
+        /// Whether one answered.
+        reachable: bool,
+    },
+}
+
+/// What changed, for events, metrics and the trigger of a new decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transition {
+    /// The decision may come out differently: tier or targets changed.
+    pub decisive: bool,
+    /// The state has another name now.
+    pub renamed: bool,
+}
+
+/// One peer and one host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    pub(super) state: State,
+    pub(super) last_word: Option<LastWord>,
+    pub(super) since: Timestamp,
+}
+
+impl View {
+    /// A view of a host that the peer was never asked about.
+    pub fn new(now: Timestamp) -> Self {
+        Self { state: State::Unknown { asked: false, mixed_since: None }, last_word: None, since: now }
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Since when the state has its name.
+    pub fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    /// The peer's last positive word.
+    pub fn last_word(&self) -> Option<&LastWord> {
+        self.last_word.as_ref()
+    }
+
+    /// What the view is worth to the decision.
+    pub fn tier(&self) -> Tier {
+        match self.state {
+            State::Answered | State::Doubt(_) | State::Relayed { .. } | State::Held => Tier::Good,
+            State::Unknown { .. } | State::Lost(_) => Tier::Unknown,
+            State::NoTargets(_) => Tier::Down,
+        }
+    }
+
+    /// Whether a first verdict exists: the host may be published without waiting for this peer any longer.
+    pub fn has_verdict(&self) -> bool {
+        !matches!(self.state, State::Unknown { asked: false, .. })
+    }
+
+    /// Takes in what a round said.
+    pub fn hear(&mut self, verdict: Verdict, timing: Timing, now: Timestamp) -> Transition {
+        let before = self.clone();
+        match verdict {
+            Verdict::Positive(targets) => {
+                self.last_word = Some(LastWord { targets, at: now });
+                self.state = State::Answered;
+            }
+            Verdict::Negative { authoritative } => self.hear_no(authoritative, timing, now),
+            Verdict::Mixed(_) => self.hear_both(now),
+            Verdict::NoWord(cause) => self.hear_nothing(cause, now),
+        }
+        self.transition(&before, now)
+    }
+
+    fn hear_no(&mut self, authoritative: bool, timing: Timing, now: Timestamp) {
+        let down = State::NoTargets(NoTargetsReason::Negative);
+        self.state = match &self.state {
+            // A gslb-bridge server knows; and without a word to protect there is nothing to doubt.
+            _ if authoritative => down,
+            State::Unknown { .. } | State::Lost(_) | State::NoTargets(_) => down,
+            State::Doubt(doubt) if !matches!(doubt.cause, DoubtCause::NoWord(_)) => {
+                let wait = if timing.reloading { RELOAD_VERDICT } else { NEGATIVE_VERDICT };
+                if now.duration_since(doubt.since) >= wait {
+                    down
+                } else {
+                    State::Doubt(doubt.again(DoubtCause::Negative))
+                }
+            }
+            State::Answered | State::Doubt(_) | State::Relayed { .. } | State::Held => {
+                State::Doubt(Doubt::new(DoubtCause::Negative, now))
+            }
+        };
+    }
+
+    fn hear_both(&mut self, now: Timestamp) {
+        let inconsistent = State::NoTargets(NoTargetsReason::PeerInconsistent);
+        self.state = match &self.state {
+            State::Doubt(doubt) if !matches!(doubt.cause, DoubtCause::NoWord(_)) => {
+                if now.duration_since(doubt.since) >= RELOAD_VERDICT {
+                    inconsistent
+                } else {
+                    State::Doubt(doubt.again(DoubtCause::Mixed))
+                }
+            }
+            State::Answered | State::Doubt(_) | State::Relayed { .. } | State::Held => {
+                State::Doubt(Doubt::new(DoubtCause::Mixed, now))
+            }
+            State::Unknown { mixed_since, .. } => match mixed_since {
+                Some(since) if now.duration_since(*since) >= RELOAD_VERDICT => inconsistent,
+                since => State::Unknown { asked: true, mixed_since: Some(since.unwrap_or(now)) },
+            },
+            // Without a consistent yes neither comes back.
+            State::Lost(cause) => State::Lost(cause.clone()),
+            State::NoTargets(reason) => State::NoTargets(*reason),
+        };
+    }
+
+    fn hear_nothing(&mut self, cause: NoWord, now: Timestamp) {
+        self.state = match &self.state {
+            State::Answered => State::Doubt(Doubt::new(DoubtCause::NoWord(cause), now)),
+            State::Doubt(doubt) => {
+                let silent = matches!(doubt.cause, DoubtCause::NoWord(_));
+                let doubt =
+                    doubt.again(if silent { DoubtCause::NoWord(cause.clone()) } else { doubt.cause.clone() });
+                if silent && doubt.tries >= SILENT_TRIES || doubt.expired(now) {
+                    State::Lost(cause)
+                } else {
+                    State::Doubt(doubt)
+                }
+            }
+            State::Unknown { mixed_since, .. } => State::Unknown { asked: true, mixed_since: *mixed_since },
+            State::Lost(_) => State::Lost(cause),
+            // These already live without the peer's own word.
+            State::Relayed { .. } | State::Held | State::NoTargets(_) => return,
+        };
+    }
+
+    /// Takes in what others say.
+    pub fn consider(&mut self, evidence: Evidence, timing: Timing, now: Timestamp) -> Transition {
+        let before = self.clone();
+        match (evidence, &self.state) {
+            (
+                Evidence::Witness { by, targets: Some(targets) },
+                State::Doubt(_) | State::Lost(_) | State::Relayed { .. },
+            ) => {
+                self.last_word = Some(LastWord { targets, at: now });
+                self.state = State::Relayed { witness: by, refreshed: now };
+            }
+            (Evidence::Witness { targets: None, .. }, State::Held | State::Relayed { .. }) => {
+                self.state = State::NoTargets(NoTargetsReason::Witnessed);
+            }
+            (Evidence::Probe { reachable: true }, State::Doubt(_) | State::Lost(_))
+                if self.holdable(timing, now) =>
+            {
+                self.state = State::Held;
+            }
+            (Evidence::Probe { reachable: false }, State::Held) => self.state = State::Lost(NoWord::Timeout),
+            (Evidence::Witness { .. } | Evidence::Probe { .. }, _) => {}
+        }
+        self.transition(&before, now)
+    }
+
+    /// Lets time pass: what is bounded ends.
+    pub fn tick(&mut self, timing: Timing, now: Timestamp) -> Transition {
+        let before = self.clone();
+        let over = match &self.state {
+            State::Held => !self.holdable(timing, now),
+            State::Relayed { refreshed, .. } => now.duration_since(*refreshed) > RELAY_REFRESH,
+            State::Doubt(doubt) => doubt.expired(now),
+            State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => false,
+        };
+        if over {
+            self.state = State::Lost(self.silence());
+        }
+        self.transition(&before, now)
+    }
+
+    /// When the peer should be asked again outside its sweep, or the clock be looked at.
+    pub fn next_look(&self, timing: Timing) -> Option<Timestamp> {
+        match &self.state {
+            State::Doubt(doubt) => Some(doubt.next_try()),
+            State::Held => self.last_word.as_ref().map(|word| word.at + timing.hold),
+            State::Relayed { refreshed, .. } => Some(*refreshed + RELAY_REFRESH),
+            State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => None,
+        }
+    }
+
+    fn holdable(&self, timing: Timing, now: Timestamp) -> bool {
+        self.last_word.as_ref().is_some_and(|word| now.duration_since(word.at) < timing.hold)
+    }
+
+    fn silence(&self) -> NoWord {
+        match &self.state {
+            State::Doubt(Doubt { cause: DoubtCause::NoWord(cause), .. }) | State::Lost(cause) => {
+                cause.clone()
+            }
+            State::Doubt(_)
+            | State::Held
+            | State::Relayed { .. }
+            | State::Answered
+            | State::Unknown { .. }
+            | State::NoTargets(_) => NoWord::Timeout,
+        }
+    }
+
+    fn transition(&mut self, before: &Self, now: Timestamp) -> Transition {
+        let renamed = self.reason() != before.reason();
+        if renamed {
+            self.since = now;
+        }
+        let targets = |view: &Self| view.last_word.as_ref().map(|word| word.targets.clone());
+        let decisive = self.tier() != before.tier()
+            || targets(self) != targets(before)
+            || self.has_verdict() != before.has_verdict();
+        Transition { decisive, renamed }
+    }
+
+    /// Stable name of the state: condition reason, status field and metric label.
+    pub fn reason(&self) -> &'static str {
+        match self.state {
+            State::Unknown { .. } => "Unknown",
+            State::Answered => "Answered",
+            State::Doubt(_) => "Doubt",
+            State::Relayed { .. } => "Relayed",
+            State::Held => "Held",
+            State::Lost(_) => "Lost",
+            State::NoTargets(_) => "NoTargets",
+        }
+    }
+
+    /// Stable name of what led to the state.
+    pub fn cause(&self) -> &'static str {
+        match &self.state {
+            State::Unknown { mixed_since: Some(_), .. } => "PeerInconsistent",
+            State::Unknown { asked: false, .. } => "NotAsked",
+            State::Unknown { .. } => "NeverHeard",
+            State::Answered => "Answered",
+            State::Doubt(Doubt { cause: DoubtCause::Negative, .. }) => "NegativeWithoutAuthority",
+            State::Doubt(Doubt { cause: DoubtCause::Mixed, .. }) => "PeerInconsistent",
+            State::Doubt(Doubt { cause: DoubtCause::NoWord(cause), .. }) | State::Lost(cause) => {
+                cause.reason()
+            }
+            State::Relayed { .. } => "Witnessed",
+            State::Held => "Probed",
+            State::NoTargets(NoTargetsReason::Negative) => "Negative",
+            State::NoTargets(NoTargetsReason::PeerInconsistent) => "PeerInconsistent",
+            State::NoTargets(NoTargetsReason::Witnessed) => "Witnessed",
+        }
+    }
+}
+
+impl Doubt {
+    fn new(cause: DoubtCause, since: Timestamp) -> Self {
+        Self { cause, since, tries: 0 }
+    }
+
+    fn again(&self, cause: DoubtCause) -> Self {
+        Self { cause, since: self.since, tries: self.tries.saturating_add(1) }
+    }
+
+    fn expired(&self, now: Timestamp) -> bool {
+        let bound = match self.cause {
+            DoubtCause::NoWord(_) => SILENT_VERDICT,
+            // One second of grace for the last repeat's own reply.
+            DoubtCause::Negative | DoubtCause::Mixed => RELOAD_VERDICT + SignedDuration::from_secs(1),
+        };
+        now.duration_since(self.since) >= bound
+    }
+
+    fn next_try(&self) -> Timestamp {
+        match self.cause {
+            // The tries after silence follow each other at once; their time-outs are the pause.
+            DoubtCause::NoWord(_) => self.since,
+            DoubtCause::Negative | DoubtCause::Mixed => {
+                let tries = usize::from(self.tries);
+                let repeat = NEGATIVE_REPEATS.get(tries).copied().unwrap_or_else(|| {
+                    let beyond = i64::from(self.tries) - (NEGATIVE_REPEATS.len() as i64) + 1;
+                    NEGATIVE_VERDICT + SignedDuration::from_secs(beyond)
+                });
+                self.since + repeat
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! All hosts of one peer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::round::Round;
+use super::view::{Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, State, Timing, Transition, View};
+use crate::name::DomainName;
+use crate::reply::NoWord;
+use crate::target::Targets;
+
+/// So many hosts that vanish together are a reloading CoreDNS rather than so many dead applications
+/// (design §2.1).
+const TOGETHER: usize = 3;
+/// Hosts vanish together when their doubts arose within one round's longest time-out; no outside reference.
+const TOGETHER_WITHIN: SignedDuration = SignedDuration::from_secs(1);
+
+/// The views of all hosts of one peer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PeerViews {
+    views: BTreeMap<DomainName, View>,
+    holds: BTreeMap<DomainName, SignedDuration>,
+}
+
+/// What of a view survives a restart: stored at transitions only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remembered {
+    /// `Answered`, `Lost` or `NoTargets`; whatever was between is checked anew.
+    pub state: String,
+    /// The last targets named.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub targets: Targets,
+    /// When they were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Timestamp>,
+}
+
+impl PeerViews {
+    /// The view of a host.
+    pub fn get(&self, host: &DomainName) -> Option<&View> {
+        self.views.get(host)
+    }
+
+    /// All views, by host.
+    pub fn iter(&self) -> impl Iterator<Item = (&DomainName, &View)> {
+        self.views.iter()
+    }
+
+    /// Keeps exactly these hosts, each with the time that evidence may hold its last word.
+    pub fn watch(&mut self, hosts: &BTreeMap<DomainName, SignedDuration>, now: Timestamp) {
+        self.views.retain(|host, _| hosts.contains_key(host));
+        for host in hosts.keys() {
+            self.views.entry(host.clone()).or_insert_with(|| View::new(now));
+        }
+        self.holds.clone_from(hosts);
+    }
+
+    /// Takes in a round about one host; nothing happens for a host that is not watched.
+    pub fn hear(&mut self, host: &DomainName, round: &Round, now: Timestamp) -> Option<Transition> {
+        let timing = self.timing(host);
+        Some(self.views.get_mut(host)?.hear(round.verdict(), timing, now))
+    }
+
+    /// Takes in what others say about one host.
+    pub fn consider(&mut self, host: &DomainName, evidence: Evidence, now: Timestamp) -> Option<Transition> {
+        let timing = self.timing(host);
+        Some(self.views.get_mut(host)?.consider(evidence, timing, now))
+    }
+
+    /// Lets time pass for all hosts; gives those that changed.
+    pub fn tick(&mut self, now: Timestamp) -> Vec<(DomainName, Transition)> {
+        let hosts: Vec<DomainName> = self.views.keys().cloned().collect();
+        let mut changed = Vec::new();
+        for host in hosts {
+            let timing = self.timing(&host);
+            if let Some(view) = self.views.get_mut(&host) {
+                let transition = view.tick(timing, now);
+                if transition.decisive || transition.renamed {
+                    changed.push((host, transition));
+                }
+            }
+        }
+        changed
+    }
+
+    /// Hosts to ask again now, outside the sweep.
+    pub fn due(&self, now: Timestamp) -> Vec<DomainName> {
+        let doubted = self.views.iter().filter(|(_, view)| matches!(view.state, State::Doubt(_)));
+        doubted
+            .filter(|(host, view)| view.next_look(self.timing(host)).is_some_and(|at| at <= now))
+            .map(|(host, _)| host.clone())
+            .collect()
+    }
+
+    /// When [`Self::due`] or [`Self::tick`] will next have something to say.
+    pub fn next_look(&self) -> Option<Timestamp> {
+        self.views.iter().filter_map(|(host, view)| view.next_look(self.timing(host))).min()
+    }
+
+    /// What to store.
+    pub fn remember(&self) -> BTreeMap<DomainName, Remembered> {
+        let known = self.views.iter().filter(|(_, view)| !matches!(view.state, State::Unknown { .. }));
+        known.map(|(host, view)| (host.clone(), Remembered::of(view))).collect()
+    }
+
+    /// Puts back what was stored, for hosts that were not heard since.
+    pub fn restore(&mut self, stored: &BTreeMap<DomainName, Remembered>, now: Timestamp) {
+        for (host, remembered) in stored {
+            if let Some(view) = self.views.get_mut(host)
+                && matches!(view.state, State::Unknown { .. })
+                && let Some(restored) = remembered.view(now)
+            {
+                *view = restored;
+            }
+        }
+    }
+
+    fn timing(&self, host: &DomainName) -> Timing {
+        let hold = self.holds.get(host).copied().unwrap_or_default();
+        Timing { hold, reloading: self.vanished_with(host) >= TOGETHER }
+    }
+
+    /// How many hosts of this peer vanished together with this one, itself included.
+    fn vanished_with(&self, host: &DomainName) -> usize {
+        let vanished = |view: &View| match &view.state {
+            State::Doubt(Doubt { cause: DoubtCause::Negative | DoubtCause::Mixed, since, .. }) => {
+                Some(*since)
+            }
+            State::Doubt(_)
+            | State::Unknown { .. }
+            | State::Answered
+            | State::Relayed { .. }
+            | State::Held
+            | State::Lost(_)
+            | State::NoTargets(_) => None,
+        };
+        let Some(since) = self.views.get(host).and_then(vanished) else { return 0 };
+        let together = |other: Timestamp| since.duration_since(other).abs() <= TOGETHER_WITHIN;
+        self.views.values().filter_map(vanished).filter(|other| together(*other)).count()
+    }
+}
+
+impl Remembered {
+    fn of(view: &View) -> Self {
+        let state = match view.state {
+            State::Answered | State::Doubt(_) | State::Held | State::Relayed { .. } => "Answered",
+            State::Lost(_) | State::Unknown { .. } => "Lost",
+            State::NoTargets(_) => "NoTargets",
+        };
+        let word = view.last_word.as_ref();
+        Self {
+            state: state.to_owned(),
+            targets: word.map(|word| word.targets.clone()).unwrap_or_default(),
+            heard: word.map(|word| word.at),
+        }
+    }
+
+    fn view(&self, now: Timestamp) -> Option<View> {
+        let last_word = self.heard.map(|at| LastWord { targets: self.targets.clone(), at });
+        let state = match (self.state.as_str(), &last_word) {
+            // Silence now leads through Doubt to Lost, an answer confirms it.
+            ("Answered", Some(_)) => State::Answered,
+            ("Lost", Some(_)) => State::Lost(NoWord::Timeout),
+            ("NoTargets", _) => State::NoTargets(NoTargetsReason::Negative),
+            _ => return None,
+        };
+        Some(View { state, last_word, since: now })
+    }
+}

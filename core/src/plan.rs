@@ -1,0 +1,266 @@
+//! What to change at a delegation: only our own entry, and only if it differs.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::change::Change;
+use crate::claim::{Claim, NsClaim};
+use crate::delegation::{
+    Delegation, DesiredDelegation, ObservedDelegation, Obstacle, Presence, Servers, Wish,
+};
+use crate::history::History;
+use crate::name::DomainName;
+use crate::ttl::Ttl;
+
+/// What should change at one delegation, what is left out, and what the user should know. Not yet approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// The delegated zone.
+    pub zone: DomainName,
+    /// In the order in which they are made.
+    pub changes: Vec<Change>,
+    /// Changes that are wanted and must not be made.
+    pub skipped: Vec<Skip>,
+    /// What was noticed and needs no change of ours.
+    pub findings: Vec<Finding>,
+    /// Every name server that was observed, with its claim.
+    pub claims: Vec<NsClaim>,
+}
+
+/// A change that is left out. Its text is the sentence that the user reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "reason", rename_all_fields = "camelCase")]
+pub enum Skip {
+    /// An operator locked the object.
+    #[error("delegation {zone} is not changed: it is locked by {by}; ask for the lock to be released")]
+    Locked {
+        /// The zone.
+        zone: DomainName,
+        /// Who locked it, or "somebody".
+        by: String,
+    },
+    /// The name servers come from a group.
+    #[error(
+        "delegation {zone} is not changed: its name servers come from the name server group {group}; add {ns_name} to that group or take the group off the delegation"
+    )]
+    NsGroup {
+        /// The zone.
+        zone: DomainName,
+        /// Name of the group.
+        group: String,
+        /// Our name server name.
+        ns_name: DomainName,
+    },
+    /// Another cluster writes under our name.
+    #[error(
+        "delegation {zone} is not changed: {addresses} came back under our own name {ns_name} after we had replaced it; give each cluster its own CLUSTER_GEO_TAG, then remove that address from the delegation"
+    )]
+    GeoTagConflict {
+        /// The zone.
+        zone: DomainName,
+        /// Our name server name.
+        ns_name: DomainName,
+        /// The other writer's addresses, comma separated.
+        addresses: String,
+    },
+}
+
+impl Skip {
+    /// Stable reason for conditions and metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Locked { .. } => "Locked",
+            Self::NsGroup { .. } => "NsGroup",
+            Self::GeoTagConflict { .. } => "GeoTagConflict",
+        }
+    }
+}
+
+/// Something that the user should know. Its text is the sentence that the user reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "reason", rename_all_fields = "camelCase")]
+pub enum Finding {
+    /// An operator switched the object off.
+    #[error("delegation {zone} is disabled, so nobody is referred to it; enable it again to serve the zone")]
+    Disabled {
+        /// The zone.
+        zone: DomainName,
+    },
+    /// Names that are neither ours nor the fleet's.
+    #[error(
+        "delegation {zone} also lists {names}, which no cluster of this fleet uses; they are left as they are, remove them by hand if they no longer serve the zone"
+    )]
+    ForeignServers {
+        /// The zone.
+        zone: DomainName,
+        /// The names, comma separated.
+        names: String,
+    },
+    /// Addresses under our own name that we do not have and never published.
+    #[error(
+        "delegation {zone} lists {addresses} under our own name {ns_name}; it is replaced by this cluster's own addresses"
+    )]
+    ForeignAddress {
+        /// The zone.
+        zone: DomainName,
+        /// Our name server name.
+        ns_name: DomainName,
+        /// The addresses, comma separated.
+        addresses: String,
+    },
+    /// The TTL is another one. It is written on creation only.
+    #[error(
+        "delegation {zone} has TTL {observed}, not {desired} seconds as NS_RECORD_TTL says; it is left as it is, change it by hand or adapt NS_RECORD_TTL"
+    )]
+    TtlDiffers {
+        /// The zone.
+        zone: DomainName,
+        /// Seconds, or "inherited from its grid".
+        observed: String,
+        /// Seconds.
+        desired: u32,
+    },
+}
+
+impl Finding {
+    /// Stable reason for conditions and metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Disabled { .. } => "Disabled",
+            Self::ForeignServers { .. } => "ForeignServers",
+            Self::ForeignAddress { .. } => "ForeignAddress",
+            Self::TtlDiffers { .. } => "TtlDiffers",
+        }
+    }
+}
+
+/// Compares what we want with what was observed. Total: every input gives a plan, and equal inputs equal plans.
+///
+/// `history` should have [`seen`](History::seen) the same observation.
+pub fn plan(desired: &DesiredDelegation, observed: &Presence, history: &History, now: Timestamp) -> Plan {
+    let zone = desired.claimant().zone().name().clone();
+    let nothing = Plan { zone, changes: vec![], skipped: vec![], findings: vec![], claims: vec![] };
+    match (observed, desired.wish()) {
+        (Presence::Absent, Wish::Withdrawn) => nothing,
+        (Presence::Absent, Wish::Published { addresses, ttl }) => {
+            let servers = Servers::from([(desired.claimant().ns_name().clone(), addresses.clone())]);
+            let after = Delegation { zone: nothing.zone.clone(), ttl: Some(*ttl), servers };
+            Plan { changes: vec![Change::Create { after }], ..nothing }
+        }
+        (Presence::Present(found), _) => plan_present(nothing, desired, found, history, now),
+    }
+}
+
+fn plan_present(
+    mut plan: Plan,
+    desired: &DesiredDelegation,
+    found: &ObservedDelegation,
+    history: &History,
+    now: Timestamp,
+) -> Plan {
+    let before = &found.delegation;
+    plan.claims = desired.claimant().claims(before);
+    plan.findings = findings(&plan, desired, found);
+    let after = merged(desired, before);
+    if after.servers == before.servers {
+        return plan;
+    }
+    let foreign: BTreeSet<_> =
+        surplus(desired, before).into_iter().filter(|address| !history.placed(*address)).collect();
+    if let Some(skip) = obstacle(desired, found, &history.came_back(our_name(desired), &foreign, now)) {
+        plan.skipped.push(skip);
+        return plan;
+    }
+    if !foreign.is_empty() {
+        let (ns_name, addresses) = (our_name(desired).clone(), list(&foreign));
+        plan.findings.push(Finding::ForeignAddress { zone: plan.zone.clone(), ns_name, addresses });
+    }
+    let before = before.clone();
+    plan.changes.push(match after.servers.is_empty() {
+        true => Change::Delete { before },
+        false => Change::Replace { before, after },
+    });
+    plan
+}
+
+fn our_name(desired: &DesiredDelegation) -> &DomainName {
+    desired.claimant().ns_name()
+}
+
+/// What was observed with our own entry as we want it, or without it.
+fn merged(desired: &DesiredDelegation, before: &Delegation) -> Delegation {
+    let mut after = before.clone();
+    match desired.wish() {
+        Wish::Published { addresses, .. } => {
+            after.servers.insert(our_name(desired).clone(), addresses.clone());
+        }
+        Wish::Withdrawn => {
+            after.servers.remove(our_name(desired));
+        }
+    }
+    after
+}
+
+/// Addresses under our own name that we do not want there. A withdrawal removes them without further question.
+fn surplus(desired: &DesiredDelegation, before: &Delegation) -> BTreeSet<IpAddr> {
+    match (desired.wish(), before.servers.get(our_name(desired))) {
+        (Wish::Published { addresses, .. }, Some(found)) => found - addresses,
+        (Wish::Published { .. }, None) | (Wish::Withdrawn, _) => BTreeSet::new(),
+    }
+}
+
+fn obstacle(
+    desired: &DesiredDelegation,
+    found: &ObservedDelegation,
+    back: &BTreeSet<IpAddr>,
+) -> Option<Skip> {
+    let zone = desired.claimant().zone().name().clone();
+    let ns_name = our_name(desired).clone();
+    for obstacle in &found.obstacles {
+        match obstacle {
+            Obstacle::Locked { by } => {
+                let by = by.clone().unwrap_or_else(|| "somebody".to_owned());
+                return Some(Skip::Locked { zone, by });
+            }
+            Obstacle::NsGroup { name } => {
+                return Some(Skip::NsGroup { zone, group: name.clone(), ns_name });
+            }
+            Obstacle::Disabled => {}
+        }
+    }
+    (!back.is_empty()).then(|| Skip::GeoTagConflict { zone, ns_name, addresses: list(back) })
+}
+
+fn findings(plan: &Plan, desired: &DesiredDelegation, found: &ObservedDelegation) -> Vec<Finding> {
+    let mut findings = vec![];
+    let zone = || plan.zone.clone();
+    let Wish::Published { ttl, .. } = desired.wish() else {
+        return findings;
+    };
+    if found.obstacles.contains(&Obstacle::Disabled) {
+        findings.push(Finding::Disabled { zone: zone() });
+    }
+    let foreign: BTreeSet<_> =
+        plan.claims.iter().filter(|ns| ns.claim == Claim::Foreign).map(|ns| &ns.ns_name).collect();
+    if !foreign.is_empty() {
+        findings.push(Finding::ForeignServers { zone: zone(), names: list(&foreign) });
+    }
+    if found.delegation.ttl != Some(*ttl) {
+        let inherited = || "inherited from its grid".to_owned();
+        let observed = found.delegation.ttl.map_or_else(inherited, seconds);
+        findings.push(Finding::TtlDiffers { zone: zone(), observed, desired: ttl.as_secs() });
+    }
+    findings
+}
+
+fn seconds(ttl: Ttl) -> String {
+    ttl.as_secs().to_string()
+}
+
+fn list<T: ToString>(items: &BTreeSet<T>) -> String {
+    items.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,456 @@
+//! One pass over one Gslb: everything observed goes in, everything to be published and told comes out.
+//!
+//! What could be observed decides; what is wrong with one host never stops the others, and nothing that was
+//! serving stops because of an invalid edit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::condition::{Condition, ConditionKind};
+use crate::decision::{Answer, Basis, Decision, Inputs, Own, Sight, decide};
+use crate::endpoint::{Endpoint, host_endpoints};
+use crate::health::{Health, HealthPolicy};
+use crate::name::{DomainName, GeoTag};
+use crate::strategy::{Accepted, RawStrategy, SpecProblem};
+use crate::target::Targets;
+use crate::zone::{HostProblem, Zone, zone_of};
+
+/// A Service by namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServiceName {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+/// A host as the referenced object names it, with the Services behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// As written by the user.
+    pub host: String,
+    /// In the order of the object, each once.
+    pub services: Vec<ServiceName>,
+}
+
+/// What became of the Gslb's reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// The object names these hosts.
+    Found(Vec<Server>),
+    /// It names none, does not exist, or cannot be referred to. Definite: what it announced is withdrawn.
+    Failed {
+        /// Stable reason.
+        reason: &'static str,
+        /// The sentence for the user.
+        message: String,
+    },
+}
+
+/// The addresses of the application in this cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exposed {
+    /// Usable addresses.
+    pub targets: Targets,
+    /// What is missing or left out, as a reason and a sentence.
+    pub notice: Option<(&'static str, String)>,
+}
+
+/// What the live DNSEndpoint says about one host, to stand while the peers have not given their first verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The host's record.
+    pub endpoint: Endpoint,
+}
+
+/// Everything that one pass needs.
+#[derive(Debug, Clone)]
+pub struct Observation<'a> {
+    /// `spec.strategy`.
+    pub raw: RawStrategy,
+    /// `spec.serviceHealthPolicy`.
+    pub policy: HealthPolicy,
+    /// The strategy that is in force already, from the live DNSEndpoint.
+    pub in_force: Option<Accepted>,
+    /// The reference.
+    pub resolution: Resolution,
+    /// The hosts that the last pass knew, for a reference that fails now.
+    pub known: Vec<Server>,
+    /// Health of every Service that a host names.
+    pub services: BTreeMap<ServiceName, Health>,
+    /// This cluster's addresses.
+    pub exposed: Exposed,
+    /// The zones that this cluster serves.
+    pub zones: &'a [Zone],
+    /// Hosts that an older Gslb serves, with its `namespace/name`.
+    pub taken: BTreeMap<DomainName, String>,
+    /// The peers' views, by host and peer.
+    pub peers: BTreeMap<DomainName, BTreeMap<GeoTag, PeerSight>>,
+    /// Hosts whose peers have not all given a first verdict in time.
+    pub waiting: BTreeSet<DomainName>,
+    /// Live records of those hosts.
+    pub standing: BTreeMap<DomainName, Standing>,
+    /// This cluster.
+    pub own: GeoTag,
+    /// The fleet's tags, the own included.
+    pub members: &'a [GeoTag],
+    /// `LAST_RESORT_SECONDS`.
+    pub last_resort: SignedDuration,
+}
+
+impl Observation<'_> {
+    /// The hosts that the reference names, or named when it last worked.
+    fn servers(&self) -> &[Server] {
+        match &self.resolution {
+            Resolution::Found(servers) => servers,
+            Resolution::Failed { .. } => &self.known,
+        }
+    }
+}
+
+/// A peer's view of a host with the words for the status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerSight {
+    /// What it is worth and names.
+    pub sight: Sight,
+    /// Name of the state.
+    pub state: &'static str,
+    /// What led to it.
+    pub cause: &'static str,
+    /// Whether the peer gives its word itself.
+    pub answering: bool,
+}
+
+/// How a DNS server that knows us answers for a host without a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EmptyAnswer {
+    /// The name exists, without data.
+    NoData,
+    /// Ask somebody else.
+    ServFail,
+}
+
+/// One host of the Gslb after the pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostReport {
+    /// As written by the user.
+    pub written: String,
+    /// The name that is served.
+    pub host: DomainName,
+    /// Services behind it.
+    pub services: Vec<ServiceName>,
+    /// Its health here.
+    pub health: Health,
+    /// What was decided; `None` while the peers' first verdicts are awaited.
+    pub decision: Option<Decision>,
+    /// The addresses that are published for it.
+    pub targets: Vec<std::net::Ipv4Addr>,
+}
+
+/// What one pass wants published and told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Publication {
+    /// The records, hosts in the order of names.
+    pub endpoints: Vec<Endpoint>,
+    /// Hosts of this Gslb without a record.
+    pub empty: BTreeMap<DomainName, EmptyAnswer>,
+    /// The strategy that is in force now; `None`: none was ever accepted, nothing is published.
+    pub accepted: Option<Accepted>,
+    /// The hosts that are served, in the order of the referenced object.
+    pub hosts: Vec<HostReport>,
+    /// `Accepted`, `Resolved`, `Serving`, `PeersReachable`, `Ready`.
+    pub conditions: Vec<Condition>,
+}
+
+/// Decides one Gslb.
+pub fn publish(seen: &Observation<'_>, now: Timestamp) -> Publication {
+    let (accepted, spec_problems) = match seen.raw.accept() {
+        Ok(accepted) => (Some(accepted), Vec::new()),
+        Err(problems) => (seen.in_force.clone(), problems),
+    };
+    let (hosts, host_problems) = served_hosts(seen);
+    let mut publication = Publication {
+        endpoints: Vec::new(),
+        empty: BTreeMap::new(),
+        accepted,
+        hosts: Vec::new(),
+        conditions: Vec::new(),
+    };
+    if let Some(accepted) = publication.accepted.clone() {
+        for server in &hosts {
+            publish_host(seen, &accepted, server, &mut publication, now);
+        }
+        publication.endpoints.sort_by_key(order);
+    }
+    publication.conditions = conditions(seen, &publication, &spec_problems, &host_problems);
+    publication
+}
+
+/// Hosts by name, the local record of a host before its own.
+fn order(endpoint: &Endpoint) -> (DomainName, bool) {
+    match crate::zone::announced_host(&endpoint.owner_name) {
+        Some(host) => (host, false),
+        None => (endpoint.owner_name.clone(), true),
+    }
+}
+
+struct Served {
+    written: String,
+    host: DomainName,
+    services: Vec<ServiceName>,
+}
+
+/// The hosts of the servers that a cluster with these zones can serve, whoever else wants them.
+pub fn servable_hosts(servers: &[Server], zones: &[Zone]) -> BTreeSet<DomainName> {
+    servers.iter().filter_map(|server| servable(zones, &server.host).ok()).collect()
+}
+
+/// The hosts that are served, duplicates merged with their Services, and the problems of the others.
+fn served_hosts(seen: &Observation<'_>) -> (Vec<Served>, Vec<HostProblem>) {
+    let mut hosts: Vec<Served> = Vec::new();
+    let mut problems = Vec::new();
+    for server in seen.servers().iter().filter(|server| !server.host.is_empty()) {
+        match check(seen, &server.host) {
+            Ok(host) => match hosts.iter_mut().find(|known| known.host == host) {
+                Some(known) => known.services.extend(server.services.iter().cloned()),
+                None => {
+                    hosts.push(Served { written: server.host.clone(), host, services: server.services.clone() });
+                }
+            },
+            Err(problem) => problems.push(problem),
+        }
+    }
+    for host in &mut hosts {
+        let mut once = BTreeSet::new();
+        host.services.retain(|service| once.insert(service.clone()));
+    }
+    problems.sort();
+    problems.dedup();
+    (hosts, problems)
+}
+
+fn check(seen: &Observation<'_>, written: &str) -> Result<DomainName, HostProblem> {
+    let host = servable(seen.zones, written)?;
+    match seen.taken.get(&host) {
+        Some(winner) => Err(HostProblem::Taken { host, winner: winner.clone() }),
+        None => Ok(host),
+    }
+}
+
+fn servable(zones: &[Zone], written: &str) -> Result<DomainName, HostProblem> {
+    let host = DomainName::parse(written)
+        .map_err(|error| HostProblem::Invalid { host: written.to_owned(), problem: error.to_string() })?;
+    let Some(zone) = zone_of(zones, &host) else {
+        let zones = zones.iter().map(|zone| zone.name().as_str()).collect::<Vec<_>>().join(", ");
+        return Err(HostProblem::OutsideZones { host, zones });
+    };
+    zone.check_host(&host)?;
+    Ok(host)
+}
+
+fn publish_host(
+    seen: &Observation<'_>,
+    accepted: &Accepted,
+    served: &Served,
+    publication: &mut Publication,
+    now: Timestamp,
+) {
+    let health = match &seen.resolution {
+        Resolution::Found(_) => {
+            let health = |name| seen.services.get(name).copied().unwrap_or(Health::NotFound);
+            seen.policy.judge(served.services.iter().map(health))
+        }
+        Resolution::Failed { .. } => Health::NotFound,
+    };
+    let peers = seen.peers.get(&served.host).into_iter().flatten();
+    let inputs = Inputs {
+        strategy: accepted.strategy.clone(),
+        own: Own { tag: seen.own.clone(), health, targets: seen.exposed.targets.clone() },
+        peers: peers.map(|(tag, peer)| (tag.clone(), peer.sight.clone())).collect(),
+        last_resort: seen.last_resort,
+    };
+    let decision = decide(&inputs, now);
+    let waiting = seen.waiting.contains(&served.host);
+    // `served_hosts` has checked the limits already.
+    let mut endpoints = host_endpoints(&served.host, &decision, accepted).unwrap_or_default();
+    if waiting {
+        endpoints.retain(|endpoint| endpoint.owner_name != served.host);
+        endpoints.extend(seen.standing.get(&served.host).map(|standing| standing.endpoint.clone()));
+    }
+    let own = endpoints.iter().find(|endpoint| endpoint.owner_name == served.host);
+    let targets = own.map(|endpoint| endpoint.targets.clone()).unwrap_or_default();
+    if targets.is_empty() {
+        let empty = match &decision.answer {
+            Answer::AllDown if !waiting => EmptyAnswer::NoData,
+            Answer::AllDown | Answer::Unsure | Answer::Targets { .. } => EmptyAnswer::ServFail,
+        };
+        publication.empty.insert(served.host.clone(), empty);
+    }
+    publication.endpoints.extend(endpoints);
+    publication.hosts.push(HostReport {
+        written: served.written.clone(),
+        host: served.host.clone(),
+        services: served.services.clone(),
+        health,
+        decision: (!waiting).then_some(decision),
+        targets,
+    });
+}
+
+fn conditions(
+    seen: &Observation<'_>,
+    publication: &Publication,
+    spec: &[SpecProblem],
+    hosts: &[HostProblem],
+) -> Vec<Condition> {
+    let accepted = accepted_condition(seen, publication, spec, hosts);
+    let resolved = resolved_condition(seen, publication);
+    let serving = serving_condition(publication);
+    let peers = peers_condition(seen, publication);
+    let ready = crate::condition::ready(&[&accepted, &resolved], "the records are published");
+    vec![accepted, resolved, serving, peers, ready]
+}
+
+fn accepted_condition(
+    seen: &Observation<'_>,
+    publication: &Publication,
+    spec: &[SpecProblem],
+    hosts: &[HostProblem],
+) -> Condition {
+    let kind = ConditionKind::Accepted;
+    if !spec.is_empty() {
+        let after = match &publication.accepted {
+            Some(accepted) => format!("the last accepted strategy ({}) goes on", accepted.strategy.label()),
+            None => "nothing is published".to_owned(),
+        };
+        return Condition::bad(kind, "SpecInvalid", format!("{}; {after}", join(spec)));
+    }
+    if let Some(first) = hosts.first() {
+        return Condition::bad(kind, first.reason(), join(hosts));
+    }
+    let warnings =
+        publication.accepted.as_ref().map(|accepted| accepted.warnings(seen.members)).unwrap_or_default();
+    if warnings.is_empty() {
+        Condition::good(kind, "Accepted", "the spec is accepted")
+    } else {
+        Condition::good(kind, "AcceptedWithWarnings", join(&warnings))
+    }
+}
+
+fn resolved_condition(seen: &Observation<'_>, publication: &Publication) -> Condition {
+    let kind = ConditionKind::Resolved;
+    if let Resolution::Failed { reason, message } = &seen.resolution {
+        return Condition::bad(kind, reason, message.clone());
+    }
+    let missing: BTreeSet<String> = publication
+        .hosts
+        .iter()
+        .flat_map(|host| host.services.iter().map(move |service| (host, service)))
+        .filter(|(_, service)| {
+            !matches!(seen.services.get(service), Some(Health::Healthy | Health::Unhealthy))
+        })
+        .map(|(host, service)| {
+            let ServiceName { namespace, name } = service;
+            format!(
+                "Service {namespace}/{name} of host {} does not exist; create it or correct the reference",
+                host.host
+            )
+        })
+        .collect();
+    if !missing.is_empty() {
+        return Condition::bad(kind, "ServiceNotFound", missing.into_iter().collect::<Vec<_>>().join("; "));
+    }
+    let bare: Vec<&str> = publication
+        .hosts
+        .iter()
+        .filter(|host| host.services.is_empty())
+        .map(|host| host.host.as_str())
+        .collect();
+    if !bare.is_empty() {
+        let message = format!(
+            "no Service stands behind {}; give its rule a path with a Service backend",
+            bare.join(", ")
+        );
+        return Condition::bad(kind, "NoServices", message);
+    }
+    match &seen.exposed.notice {
+        Some((reason, message)) if seen.exposed.targets.is_empty() => {
+            Condition::bad(kind, reason, message.clone())
+        }
+        Some((reason, message)) => Condition::good(kind, reason, message.clone()),
+        None => Condition::good(kind, "Resolved", "hosts, Services and addresses were found"),
+    }
+}
+
+fn serving_condition(publication: &Publication) -> Condition {
+    let kind = ConditionKind::Serving;
+    if publication.hosts.is_empty() {
+        return Condition::bad(kind, "NoHosts", "no host of this Gslb can be served");
+    }
+    let with = |wanted: fn(&Answer) -> bool| -> Vec<&str> {
+        let hosts = publication.hosts.iter();
+        let chosen =
+            hosts.filter(|host| host.decision.as_ref().is_some_and(|decision| wanted(&decision.answer)));
+        chosen.map(|host| host.host.as_str()).collect()
+    };
+    let down = with(|answer| matches!(answer, Answer::AllDown));
+    let unsure = with(|answer| matches!(answer, Answer::Unsure));
+    let resort = with(|answer| matches!(answer, Answer::Targets { basis: Basis::LastResort, .. }));
+    let waiting: Vec<&str> = publication
+        .hosts
+        .iter()
+        .filter(|host| host.decision.is_none())
+        .map(|host| host.host.as_str())
+        .collect();
+    if !down.is_empty() {
+        let message = format!("no cluster has a healthy target for {}", down.join(", "));
+        return Condition::bad(kind, "NoHealthySite", message);
+    }
+    if !unsure.is_empty() {
+        let message = format!(
+            "no cluster is known to have a healthy target for {}, and some cluster does not answer",
+            unsure.join(", ")
+        );
+        return Condition::bad(kind, "SiteUnknown", message);
+    }
+    if !waiting.is_empty() {
+        let message = format!("the other clusters have not answered yet for {}", waiting.join(", "));
+        return Condition::unknown(kind, "WaitingForPeers", message);
+    }
+    if !resort.is_empty() {
+        let message = format!(
+            "no cluster is known to have a healthy target for {}; the targets last heard of a silent cluster are answered",
+            resort.join(", ")
+        );
+        return Condition::good(kind, "LastResort", message);
+    }
+    Condition::good(kind, "Strategy", "every host is answered")
+}
+
+fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Condition {
+    let kind = ConditionKind::PeersReachable;
+    let mut silent = BTreeMap::new();
+    let mut any = false;
+    for host in &publication.hosts {
+        for (tag, peer) in seen.peers.get(&host.host).into_iter().flatten() {
+            any = true;
+            if !peer.answering {
+                silent
+                    .entry(tag.clone())
+                    .or_insert_with(|| format!("{tag} is {} ({})", peer.state, peer.cause));
+            }
+        }
+    }
+    if !any {
+        return Condition::good(kind, "NoPeers", "no other cluster is known");
+    }
+    if silent.is_empty() {
+        return Condition::good(kind, "AllAnswered", "every other cluster answers");
+    }
+    Condition::bad(kind, "PeerSilent", silent.into_values().collect::<Vec<_>>().join("; "))
+}
+
+fn join<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,87 @@
+use gslb_core::change::Change;
+use gslb_core::delegation::{Delegation, Presence};
+use gslb_core::history::History;
+use gslb_core::limits::{Limits, Refusal};
+use gslb_core::plan::{Plan, plan};
+use gslb_core::ttl::Ttl;
+
+use crate::given::{EU, FOREIGN, US, ZONE, at, delegation, eu, name, wants};
+
+fn limits() -> Limits {
+    Limits::for_zones(vec![eu()])
+}
+
+fn of(changes: Vec<Change>) -> Plan {
+    Plan { zone: name(ZONE), changes, skipped: vec![], findings: vec![], claims: vec![] }
+}
+
+fn refused(change: Change) -> &'static str {
+    of(vec![change]).approve(&limits()).unwrap_err().reason()
+}
+
+#[test]
+fn what_plan_makes_is_approved_unchanged() {
+    let plan = plan(&wants(&["192.0.2.53"]), &Presence::Absent, &History::default(), at(0));
+    let changes = plan.changes.clone();
+    let approved = plan.approve(&limits()).unwrap();
+    assert_eq!(approved.changes().iter().map(|c| c.change().clone()).collect::<Vec<_>>(), changes);
+}
+
+#[test]
+fn a_change_that_touches_somebody_elses_entry_is_refused() {
+    let both = delegation(&[(EU, &["192.0.2.53"]), (US, &["198.51.100.53"])]);
+    let ours = delegation(&[(EU, &["192.0.2.53"])]);
+    let moved = delegation(&[(EU, &["192.0.2.53"]), (US, &["198.51.100.99"])]);
+    let foreign = delegation(&[(EU, &["192.0.2.53"]), (FOREIGN, &[])]);
+    for change in [
+        Change::Replace { before: both.clone(), after: ours.clone() },
+        Change::Replace { before: both.clone(), after: moved },
+        Change::Replace { before: ours, after: foreign.clone() },
+        Change::Create { after: both.clone() },
+        Change::Delete { before: both },
+        Change::Delete { before: foreign },
+    ] {
+        assert_eq!(refused(change), "NotOurs");
+    }
+}
+
+#[test]
+fn a_delegation_is_never_left_without_a_name_server() {
+    let ours = delegation(&[(EU, &["192.0.2.53"])]);
+    assert_eq!(refused(Change::Replace { before: ours.clone(), after: delegation(&[]) }), "LastServer");
+    assert_eq!(refused(Change::Replace { before: ours, after: delegation(&[(EU, &[])]) }), "LastServer");
+    assert_eq!(refused(Change::Create { after: delegation(&[]) }), "LastServer");
+    assert_eq!(refused(Change::Delete { before: delegation(&[]) }), "LastServer");
+}
+
+#[test]
+fn a_zone_that_is_not_configured_and_the_parent_itself_are_refused() {
+    let of_zone = |zone: &str| Delegation { zone: name(zone), ..delegation(&[(EU, &["192.0.2.53"])]) };
+    assert_eq!(refused(Change::Create { after: of_zone("other.example.com") }), "OutOfScope");
+    assert_eq!(refused(Change::Create { after: of_zone("example.com") }), "ParentApex");
+    assert_eq!(refused(Change::Create { after: of_zone("com") }), "ParentApex");
+    let (before, after) = (of_zone("other.example.com"), of_zone(ZONE));
+    assert_eq!(refused(Change::Replace { before, after }), "OutOfScope");
+}
+
+#[test]
+fn an_update_never_changes_the_ttl() {
+    let before = delegation(&[(US, &["198.51.100.53"])]);
+    let mut after = delegation(&[(US, &["198.51.100.53"]), (EU, &["192.0.2.53"])]);
+    after.ttl = Some(Ttl::from_secs(60).unwrap());
+    assert_eq!(refused(Change::Replace { before, after }), "TtlChange");
+}
+
+#[test]
+fn counts_and_shares_are_limited() {
+    let create = Change::Create { after: delegation(&[(EU, &["192.0.2.53"])]) };
+    let refusal = of(vec![create; 5]).approve(&limits()).unwrap_err();
+    assert_eq!(refusal, Refusal::TooManyChanges { zone: name(ZONE), changes: 5, limit: 4 });
+
+    let four: [(&str, &[&str]); 4] =
+        [(EU, &["192.0.2.53"]), (US, &[]), (FOREIGN, &[]), ("ns2.isp.example", &[])];
+    let (before, after) = (delegation(&four), delegation(&four[1..]));
+    let strict = Limits { max_removed_percent: 20, ..limits() };
+    let refusal = of(vec![Change::Replace { before, after }]).approve(&strict).unwrap_err();
+    assert_eq!(refusal, Refusal::TooLargeShare { zone: name(ZONE), removed: 1, total: 4, limit: 20 });
+}

@@ -1,0 +1,182 @@
+use gslb_core::change::Change;
+use gslb_core::claim::Claim;
+use gslb_core::delegation::{DesiredDelegation, ObservedDelegation, Obstacle, Presence};
+use gslb_core::history::History;
+use gslb_core::name::GeoTag;
+use gslb_core::plan::{Finding, Plan, Skip, plan};
+use gslb_core::ttl::Ttl;
+
+use crate::given::{
+    EU, FOREIGN, US, ZONE, addresses, at, delegation, eu, name, seen, seen_with, wants, withdraws,
+};
+
+fn planned(desired: &DesiredDelegation, observed: &Presence) -> Plan {
+    plan(desired, observed, &History::default(), at(0))
+}
+
+#[test]
+fn an_absent_delegation_is_created_with_our_entry_only() {
+    let after = delegation(&[(EU, &["192.0.2.53"])]);
+    assert_eq!(planned(&wants(&["192.0.2.53"]), &Presence::Absent).changes, [Change::Create { after }]);
+}
+
+#[test]
+fn our_entry_joins_the_others_and_they_stay_as_they_are() {
+    let others: [(&str, &[&str]); 2] = [(FOREIGN, &["203.0.113.1"]), (US, &["198.51.100.53"])];
+    let plan = planned(&wants(&["192.0.2.53"]), &seen(&others));
+    let before = delegation(&others);
+    let after = delegation(&[(EU, &["192.0.2.53"]), others[0], others[1]]);
+    assert_eq!(plan.changes, [Change::Replace { before, after }]);
+    let claims: Vec<_> = plan.claims.into_iter().map(|ns| ns.claim).collect();
+    assert_eq!(claims, [Claim::Fleet(GeoTag::parse("us").unwrap()), Claim::Foreign]);
+}
+
+#[test]
+fn equal_sets_need_no_change() {
+    let observed = seen(&[(US, &["198.51.100.53"]), (EU, &["192.0.2.54", "192.0.2.53"])]);
+    let plan = planned(&wants(&["192.0.2.53", "192.0.2.54"]), &observed);
+    assert_eq!((plan.changes, plan.skipped, plan.findings), (vec![], vec![], vec![]));
+}
+
+#[test]
+fn a_foreign_name_server_is_named_and_kept() {
+    let plan = planned(&wants(&["192.0.2.53"]), &seen(&[(EU, &["192.0.2.53"]), (FOREIGN, &["203.0.113.1"])]));
+    assert_eq!(plan.changes, []);
+    assert_eq!(
+        plan.findings[0].to_string(),
+        "delegation cloud.example.com also lists ns1.isp.example, which no cluster of this fleet uses; they are left as they are, remove them by hand if they no longer serve the zone"
+    );
+}
+
+#[test]
+fn a_locked_delegation_is_skipped_and_says_by_whom() {
+    let locked = Obstacle::Locked { by: Some("admin".into()) };
+    let observed = seen_with(&[(US, &["198.51.100.53"])], locked);
+    for desired in [wants(&["192.0.2.53"]), wants(&["192.0.2.54"])] {
+        let plan = planned(&desired, &observed);
+        assert_eq!(plan.changes, []);
+        assert_eq!(plan.skipped, [Skip::Locked { zone: name(ZONE), by: "admin".into() }]);
+        assert_eq!(plan.skipped[0].reason(), "Locked");
+    }
+}
+
+#[test]
+fn a_lock_is_no_matter_while_nothing_has_to_change() {
+    let observed = seen_with(&[(EU, &["192.0.2.53"])], Obstacle::Locked { by: None });
+    assert_eq!(planned(&wants(&["192.0.2.53"]), &observed).skipped, []);
+}
+
+#[test]
+fn a_delegation_by_a_name_server_group_is_skipped_and_never_deleted() {
+    let observed = seen_with(&[], Obstacle::NsGroup { name: "dmz".into() });
+    let plan = planned(&wants(&["192.0.2.53"]), &observed);
+    let skip = Skip::NsGroup { zone: name(ZONE), group: "dmz".into(), ns_name: name(EU) };
+    assert_eq!((plan.changes, plan.skipped), (vec![], vec![skip]));
+    let plan = planned(&withdraws(), &observed);
+    assert_eq!((plan.changes, plan.skipped), (vec![], vec![]));
+}
+
+#[test]
+fn a_disabled_delegation_is_reported_and_our_entry_still_merged() {
+    let observed = seen_with(&[(US, &["198.51.100.53"])], Obstacle::Disabled);
+    let plan = planned(&wants(&["192.0.2.53"]), &observed);
+    assert_eq!(plan.findings, [Finding::Disabled { zone: name(ZONE) }]);
+    assert_eq!(plan.changes.len(), 1);
+}
+
+#[test]
+fn another_ttl_is_reported_and_left() {
+    let mut found = delegation(&[(EU, &["192.0.2.53"])]);
+    found.ttl = None;
+    let observed = Presence::Present(ObservedDelegation::plain(found));
+    let plan = planned(&wants(&["192.0.2.53"]), &observed);
+    let observed = "inherited from its grid".to_owned();
+    let finding = Finding::TtlDiffers { zone: name(ZONE), observed, desired: Ttl::DEFAULT.as_secs() };
+    assert_eq!((plan.changes, plan.findings), (vec![], vec![finding]));
+}
+
+#[test]
+fn withdrawing_leaves_the_others_and_takes_the_zone_with_the_last() {
+    let both = delegation(&[(EU, &["192.0.2.53"]), (US, &["198.51.100.53"])]);
+    let (only_eu, only_us) = (delegation(&[(EU, &["192.0.2.53"])]), delegation(&[(US, &["198.51.100.53"])]));
+    let foreign = delegation(&[(EU, &["192.0.2.53"]), (FOREIGN, &[])]);
+    let cases = [
+        (both.clone(), vec![Change::Replace { before: both, after: only_us.clone() }]),
+        (only_eu.clone(), vec![Change::Delete { before: only_eu }]),
+        (only_us, vec![]),
+        (foreign.clone(), vec![Change::Replace { before: foreign, after: delegation(&[(FOREIGN, &[])]) }]),
+    ];
+    for (found, changes) in cases {
+        let observed = Presence::Present(ObservedDelegation::plain(found));
+        assert_eq!(planned(&withdraws(), &observed).changes, changes);
+    }
+    assert_eq!(planned(&withdraws(), &Presence::Absent).changes, []);
+}
+
+#[test]
+fn a_foreign_address_under_our_name_is_replaced_once_and_then_left_as_a_conflict() {
+    let desired = wants(&["192.0.2.53"]);
+    let theirs = seen(&[(EU, &["203.0.113.9"])]);
+    let first = planned(&desired, &theirs);
+    assert_eq!(first.findings[0].reason(), "ForeignAddress");
+    let history = History::default().wrote(&eu(), &first.changes[0], at(0));
+
+    let again = plan(&desired, &theirs, &history.clone().seen(&eu(), &theirs, at(599)), at(599));
+    assert_eq!(again.changes, []);
+    let addresses = "203.0.113.9".to_owned();
+    let conflict = Skip::GeoTagConflict { zone: name(ZONE), ns_name: name(EU), addresses };
+    assert_eq!(again.skipped, [conflict]);
+    assert_eq!(again.skipped[0].reason(), "GeoTagConflict");
+}
+
+#[test]
+fn a_conflict_lasts_until_the_other_address_is_gone() {
+    let desired = wants(&["192.0.2.53"]);
+    let (theirs, ours) = (seen(&[(EU, &["203.0.113.9"])]), seen(&[(EU, &["192.0.2.53"])]));
+    let change = planned(&desired, &theirs).changes.remove(0);
+    let history = History::default().wrote(&eu(), &change, at(0)).seen(&eu(), &theirs, at(30));
+    let later = history.seen(&eu(), &theirs, at(6000));
+    assert_eq!(plan(&desired, &theirs, &later, at(6000)).skipped.len(), 1);
+    let settled = later.seen(&eu(), &ours, at(6010));
+    assert_eq!(plan(&desired, &theirs, &settled, at(6020)).changes.len(), 1);
+}
+
+#[test]
+fn an_address_that_comes_back_after_ten_minutes_is_replaced_again() {
+    let desired = wants(&["192.0.2.53"]);
+    let theirs = seen(&[(EU, &["203.0.113.9"])]);
+    let change = planned(&desired, &theirs).changes.remove(0);
+    let history = History::default().wrote(&eu(), &change, at(0)).seen(&eu(), &theirs, at(600));
+    assert_eq!(plan(&desired, &theirs, &history, at(600)).changes.len(), 1);
+}
+
+#[test]
+fn our_own_old_address_that_another_writer_puts_back_is_no_conflict() {
+    let create = planned(&wants(&["192.0.2.53"]), &Presence::Absent).changes.remove(0);
+    let old = seen(&[(EU, &["192.0.2.53"])]);
+    let moved = planned(&wants(&["192.0.2.54"]), &old).changes.remove(0);
+    let history = History::default().wrote(&eu(), &create, at(0)).wrote(&eu(), &moved, at(10));
+    let put_back = plan(&wants(&["192.0.2.54"]), &old, &history.seen(&eu(), &old, at(20)), at(20));
+    assert_eq!((put_back.changes.len(), put_back.findings), (1, vec![]));
+}
+
+#[test]
+fn a_change_is_settled_by_its_own_entries_even_if_others_wrote_since() {
+    let before = seen(&[(US, &["198.51.100.53"])]);
+    let change = planned(&wants(&["192.0.2.53"]), &before).changes.remove(0);
+    let since = seen(&[(US, &["198.51.100.54"]), (EU, &["192.0.2.53"])]);
+    assert!(change.shows_in(&since) && !change.shows_in(&before) && !change.shows_in(&Presence::Absent));
+    assert_eq!(addresses(&["192.0.2.53"]).len(), change.added().len());
+}
+
+#[test]
+fn the_text_of_a_change_is_derived_from_its_entries() {
+    let theirs = seen(&[(EU, &["203.0.113.9"]), (US, &["198.51.100.53"])]);
+    let change = planned(&wants(&["192.0.2.53"]), &theirs).changes.remove(0);
+    assert_eq!(
+        change.to_string(),
+        "change delegation cloud.example.com -gslb-ns-eu-cloud.example.com=203.0.113.9 +gslb-ns-eu-cloud.example.com=192.0.2.53"
+    );
+    let json = serde_json::to_string(&change).unwrap();
+    assert_eq!(serde_json::from_str::<Change>(&json).unwrap(), change);
+}

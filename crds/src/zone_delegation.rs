@@ -1,0 +1,109 @@
+//! `ZoneDelegation`: one zone that the fleet serves, delegated from its parent.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::lenient::{or_default, spec_may_be_absent};
+use crate::refine::{Rules, condition_list};
+
+/// Which zone, below which parent.
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "k8gb.io",
+    version = "v1beta1",
+    kind = "ZoneDelegation",
+    plural = "zonedelegations",
+    shortname = "zd",
+    status = "ZoneDelegationStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A zone that the clusters serve, and its delegation from the parent zone.",
+    printcolumn(name = "LoadBalancedZone", type_ = "string", json_path = ".spec.loadBalancedZone"),
+    printcolumn(name = "ParentZone", type_ = "string", json_path = ".spec.parentZone"),
+    printcolumn(name = "NegTTL", type_ = "integer", json_path = ".spec.dnsZoneNegTTL"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
+    ),
+    printcolumn(
+        name = "Delegated",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Delegated")].status"#
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase", remote = "Self")]
+pub struct ZoneDelegationSpec {
+    /// The zone that the clusters serve.
+    #[serde(default, deserialize_with = "or_default")]
+    pub load_balanced_zone: String,
+    /// The zone that holds the delegation.
+    #[serde(default, deserialize_with = "or_default")]
+    pub parent_zone: String,
+    /// Seconds that a resolver may keep the answer that a name does not exist.
+    #[serde(rename = "dnsZoneNegTTL", default, deserialize_with = "or_default")]
+    pub dns_zone_neg_ttl: i64,
+    /// Whether this cluster's part of the delegation is withdrawn from the parent when this object is deleted.
+    #[serde(default, deserialize_with = "or_default")]
+    pub do_finalize: bool,
+}
+spec_may_be_absent!(ZoneDelegationSpec);
+
+/// What this cluster observed of the delegation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ZoneDelegationStatus {
+    /// Name servers of the zone, one entry per name and address, sorted.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub dns_servers: Vec<DnsServer>,
+    /// Accepted, Delegated, InSync, StaleMember and Ready, each with its reason.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "condition_list")]
+    pub conditions: Vec<Condition>,
+    /// Generation of the spec that this status tells of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+}
+
+/// One address of one name server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DnsServer {
+    /// Name of the name server.
+    #[serde(default, deserialize_with = "or_default")]
+    pub name: String,
+    /// Its address, IPv4 or IPv6.
+    #[serde(default, deserialize_with = "or_default")]
+    pub address: String,
+}
+
+/// What the derive cannot say about the schema.
+pub(crate) fn rules() -> Rules {
+    Rules {
+        required: vec![
+            ("spec", vec!["dnsZoneNegTTL", "loadBalancedZone", "parentZone"]),
+            ("status.dnsServers[]", vec!["address", "name"]),
+        ],
+        extra: vec![
+            ("spec.doFinalize", json!({ "default": false })),
+            (
+                "spec",
+                json!({ "x-kubernetes-validations": [
+                    {
+                        "rule": "self.loadBalancedZone != self.parentZone",
+                        "message": "loadBalancedZone must not equal parentZone",
+                    },
+                    {
+                        "rule": "self.loadBalancedZone.endsWith('.' + self.parentZone)",
+                        "message": "loadBalancedZone must be subdomain",
+                    },
+                ] }),
+            ),
+            ("status.observedGeneration", json!({ "format": "int64" })),
+        ],
+    }
+}

@@ -1,0 +1,121 @@
+//! The two sides of a provider: reading, and making approved changes.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use gslb_core::delegation::Presence;
+use gslb_core::limits::ApprovedChange;
+use gslb_core::name::DomainName;
+use gslb_core::zone::Zone;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ProviderError;
+
+/// Reads a backend. Whoever holds only this cannot write: `plan` and `check` get nothing else.
+#[async_trait]
+pub trait Observe: Send + Sync {
+    /// Which provider this is: for conditions, metrics and the change log.
+    fn id(&self) -> &ProviderId;
+
+    /// What the backend can store. Static: asking never does I/O.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Reads one delegation. [`Presence::Absent`] is the result of a complete, successful read.
+    ///
+    /// # Errors
+    /// Anything else, a missing parent zone or view included.
+    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError>;
+}
+
+/// Writes to a backend.
+#[async_trait]
+pub trait Provider: Observe {
+    /// Makes one approved change. Applying it twice equals applying it once; deleting what is absent is done.
+    ///
+    /// # Errors
+    /// [`ProviderError::Stale`] if the object is no longer what the change was planned for; nothing was written
+    /// then. After every error but [`ProviderError::Uncertain`] it is known that nothing was written.
+    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError>;
+
+    /// Gives back what the provider holds at its backend, such as a session. Called once, when the daemon stops.
+    ///
+    /// # Errors
+    /// For the log only: the daemon stops anyway.
+    async fn close(&self) -> Result<(), ProviderError> {
+        Ok(())
+    }
+}
+
+/// Short name of a kind of provider, such as `infoblox`: a label from a closed set.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProviderId(String);
+
+impl ProviderId {
+    /// Takes the name as it is.
+    pub fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProviderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a backend can store. Needs beyond it are found while planning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Glue may be IPv6.
+    pub ipv6_glue: bool,
+    /// A delegation has a TTL of its own.
+    pub delegation_ttl: bool,
+    /// Operators may lock or switch off a delegation, and the backend says so.
+    pub obstacles: bool,
+}
+
+/// Which delegation to read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Scope {
+    /// The delegated zone.
+    pub zone: DomainName,
+    /// The zone that holds the delegation.
+    pub parent: DomainName,
+}
+
+impl From<&Zone> for Scope {
+    fn from(zone: &Zone) -> Self {
+        Self { zone: zone.name().clone(), parent: zone.parent().clone() }
+    }
+}
+
+/// A change that the backend took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The backend's own reference to the object or task: for the change log, never an identity.
+    pub reference: String,
+    /// Whether it is in force.
+    pub disposition: Disposition,
+    /// What a read right after the write found, if one was made and succeeded. If a plan for it is not empty,
+    /// another writer came in between: observe again at once.
+    pub read_back: Option<Presence>,
+}
+
+/// Whether a change that the backend took is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Disposition {
+    /// It stands in the backend's database.
+    Applied,
+    /// Somebody has to approve it first. Applying the same change again asks how the task stands and does not
+    /// write a second time.
+    AwaitingApproval {
+        /// The backend's name for the task.
+        task: String,
+    },
+}

@@ -1,0 +1,193 @@
+//! Conditions with their times, and one event per transition.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use gslb_core::condition::{Condition, ConditionKind, Truth, transition_time};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self, Time};
+use kube::Client;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+
+use super::cache::{Chain, Key};
+
+/// Name under which events are reported.
+const CONTROLLER: &str = "gslb-bridge";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Told {
+    status: Truth,
+    reason: String,
+    message: String,
+    since: Timestamp,
+}
+
+/// What was told last about every object.
+///
+/// The memory comes before the object's own status: a definition that prunes our conditions must not make
+/// every pass a transition.
+pub(crate) struct Announcer {
+    recorder: Recorder,
+    told: Mutex<BTreeMap<(&'static str, Key), BTreeMap<ConditionKind, Told>>>,
+}
+
+impl Announcer {
+    pub(crate) fn new(client: Client, instance: String) -> Self {
+        let reporter = Reporter { controller: CONTROLLER.to_owned(), instance: Some(instance) };
+        Self { recorder: Recorder::new(client, reporter), told: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// Gives the conditions their transition times, and the events that tell what changed.
+    pub(crate) fn settle(
+        &self,
+        kind: &'static str,
+        key: &Key,
+        conditions: &[Condition],
+        live: &[v1::Condition],
+        generation: Option<i64>,
+        now: Timestamp,
+    ) -> (Vec<v1::Condition>, Vec<Event>) {
+        let mut all = self.told.lock().expect("no panic while the conditions are locked");
+        let told = all.entry((kind, key.clone())).or_insert_with(|| from_live(live));
+        let mut events = Vec::new();
+        let mut settled = Vec::new();
+        for condition in conditions {
+            let previous = told.get(&condition.kind);
+            if is_news(condition, previous, conditions) {
+                events.push(event(condition));
+            }
+            let previous = previous.map(|told| (told.status.as_str(), told.since));
+            let since = transition_time(previous, condition, now);
+            told.insert(
+                condition.kind,
+                Told {
+                    status: condition.status,
+                    reason: condition.reason.to_owned(),
+                    message: condition.message.clone(),
+                    since,
+                },
+            );
+            settled.push(v1::Condition {
+                type_: condition.kind.as_str().to_owned(),
+                status: condition.status.as_str().to_owned(),
+                reason: condition.reason.to_owned(),
+                message: condition.message.clone(),
+                last_transition_time: Time(since),
+                observed_generation: generation,
+            });
+        }
+        (settled, events)
+    }
+
+    /// Publishes events; one that cannot be stored is logged, and does not fail the pass.
+    pub(crate) async fn publish(&self, events: &[Event], object: &ObjectReference) {
+        for event in events {
+            if let Err(error) = self.recorder.publish(event, object).await {
+                let name = object.name.as_deref().unwrap_or_default();
+                tracing::warn!(error = %Chain(&error), name, reason = event.reason, "An event could not be stored.");
+            }
+        }
+    }
+
+    /// Publishes one event about something that no condition tells.
+    pub(crate) async fn warn(&self, reason: &str, note: String, object: &ObjectReference) {
+        let event = Event {
+            type_: EventType::Warning,
+            reason: reason.to_owned(),
+            note: Some(note),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        self.publish(&[event], object).await;
+    }
+
+    /// Forgets a deleted object.
+    pub(crate) fn forget(&self, kind: &'static str, key: &Key) {
+        self.told.lock().expect("no panic while the conditions are locked").remove(&(kind, key.clone()));
+    }
+}
+
+fn from_live(live: &[v1::Condition]) -> BTreeMap<ConditionKind, Told> {
+    let told = live.iter().filter_map(|condition| {
+        let kind = ConditionKind::ALL.into_iter().find(|kind| kind.as_str() == condition.type_)?;
+        let status = match condition.status.as_str() {
+            "True" => Truth::True,
+            "False" => Truth::False,
+            _ => Truth::Unknown,
+        };
+        let told = Told {
+            status,
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            since: condition.last_transition_time.0,
+        };
+        Some((kind, told))
+    });
+    told.collect()
+}
+
+/// Whether a condition is worth an event: it changed; a new object's good conditions are told by `Ready` alone,
+/// and `Ready` does not repeat the condition that it lends its words from.
+fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
+    let repeats = condition.kind == ConditionKind::Ready
+        && all.iter().any(|other| {
+            other.kind != condition.kind && !other.is_true() && other.message == condition.message
+        });
+    if repeats {
+        return false;
+    }
+    match previous {
+        None => !condition.is_true() || condition.kind == ConditionKind::Ready,
+        Some(told) => {
+            (told.status, told.reason.as_str(), told.message.as_str())
+                != (condition.status, condition.reason, condition.message.as_str())
+        }
+    }
+}
+
+fn event(condition: &Condition) -> Event {
+    Event {
+        type_: if condition.is_true() { EventType::Normal } else { EventType::Warning },
+        reason: condition.reason.to_owned(),
+        note: Some(format!("{}: {}", condition.kind.as_str(), condition.message)),
+        action: "Reconcile".to_owned(),
+        secondary: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(condition: &Condition) -> Told {
+        Told {
+            status: condition.status,
+            reason: condition.reason.to_owned(),
+            message: condition.message.clone(),
+            since: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn an_unchanged_condition_is_no_news() {
+        let condition = Condition::bad(ConditionKind::Resolved, "ReferenceNotFound", "gone");
+        assert!(is_news(&condition, None, std::slice::from_ref(&condition)));
+        assert!(!is_news(&condition, Some(&told(&condition)), std::slice::from_ref(&condition)));
+    }
+
+    #[test]
+    fn ready_does_not_repeat_what_another_condition_tells() {
+        let resolved = Condition::bad(ConditionKind::Resolved, "ReferenceNotFound", "gone");
+        let ready = gslb_core::condition::ready(&[&resolved], "");
+        assert!(!is_news(&ready, None, &[resolved, ready.clone()]));
+    }
+
+    #[test]
+    fn a_good_new_object_is_told_once() {
+        let accepted = Condition::good(ConditionKind::Accepted, "Accepted", "");
+        let ready = gslb_core::condition::ready(&[&accepted], "published");
+        let all = [accepted.clone(), ready.clone()];
+        assert_eq!((is_news(&accepted, None, &all), is_news(&ready, None, &all)), (false, true));
+    }
+}

@@ -1,0 +1,64 @@
+//! Writes the application DNSEndpoint: the only writer of a pass.
+
+use gslb_core::publication::Publication;
+use gslb_crds::{DnsEndpoint, Gslb, gslb};
+use kube::{Api, ResourceExt};
+
+use super::live::{EndpointFacts, desired, view};
+use crate::controller::cache::Key;
+use crate::controller::context::Context;
+use crate::controller::write::Write;
+
+/// What became of the DNSEndpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Applied {
+    /// It holds what was decided.
+    Published,
+    /// Nothing was ever accepted, so there is nothing to publish.
+    Nothing,
+    /// An object of this name belongs to somebody else.
+    Foreign,
+}
+
+/// Name of this kind of write.
+pub(crate) const WHAT: &str = "DNSEndpoint";
+
+/// Publishes what was decided, if the server holds something else.
+pub(crate) async fn apply(
+    context: &Context,
+    gslb: &Gslb,
+    publication: &Publication,
+    endpoint: Option<&EndpointFacts>,
+) -> kube::Result<Applied> {
+    if publication.accepted.is_none() {
+        return Ok(Applied::Nothing);
+    }
+    let uid = gslb.uid().unwrap_or_default();
+    if endpoint.is_some_and(|facts| facts.owner.as_ref() != Some(&uid)) {
+        return Ok(Applied::Foreign);
+    }
+    let object = desired(gslb, &strategy_in_force(gslb, publication, endpoint), publication);
+    let key = Key::of(gslb);
+    let wanted = view(&object);
+    let live = endpoint.map(|facts| &facts.live);
+    if context.writer.differs(WHAT, &key, &wanted, live) {
+        let api: Api<DnsEndpoint> = Api::namespaced(context.client.clone(), &key.namespace);
+        let write = Write { what: WHAT, key: &key, status: false, desired: wanted, live };
+        context.writer.apply(write, &api, &object, view).await?;
+        tracing::info!(gslb = %key, "Published records.");
+    }
+    Ok(Applied::Published)
+}
+
+/// The spec as written if it was accepted, else the one that goes on.
+fn strategy_in_force(
+    gslb: &Gslb,
+    publication: &Publication,
+    endpoint: Option<&EndpointFacts>,
+) -> gslb::Strategy {
+    let written = &gslb.spec.strategy;
+    if super::live::raw_strategy(written).accept().ok() == publication.accepted {
+        return written.clone();
+    }
+    endpoint.and_then(|facts| facts.raw_in_force.clone()).unwrap_or_else(|| written.clone())
+}

@@ -1,0 +1,159 @@
+//! The application DNSEndpoint: what we want it to be, and what the watch shows of it.
+
+use std::collections::BTreeMap;
+
+use gslb_core::endpoint::Endpoint;
+use gslb_core::name::DomainName;
+use gslb_core::publication::{EmptyAnswer, Publication, Standing};
+use gslb_core::strategy::{Accepted, RawStrategy};
+use gslb_core::ttl::Ttl;
+use gslb_crds::{DnsEndpoint, DnsEndpointSpec, Gslb, dns_endpoint, gslb, marks};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::{Resource, ResourceExt};
+use serde_json::{Value, json};
+
+use crate::controller::write::Live;
+
+/// Marks that make the object visible to the cluster's DNS server, as labels and as annotations.
+const DNS_TYPE_KEYS: [&str; 2] = [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY];
+/// Annotations that are ours.
+const ANNOTATIONS: [&str; 4] =
+    [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY, marks::EMPTY_HOSTS, marks::ACCEPTED_STRATEGY];
+
+/// What counts of a DNSEndpoint.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EndpointFacts {
+    pub(crate) live: Live,
+    /// UID of the controlling owner.
+    pub(crate) owner: Option<String>,
+    /// The strategy that is in force, as it was written.
+    pub(crate) raw_in_force: Option<gslb::Strategy>,
+    /// Host records by name.
+    pub(crate) standing: BTreeMap<DomainName, Standing>,
+}
+
+impl From<DnsEndpoint> for EndpointFacts {
+    fn from(object: DnsEndpoint) -> Self {
+        let owner = object.owner_references().iter().find(|owner| owner.controller == Some(true));
+        let standing = object.spec.endpoints.iter().filter_map(standing).collect();
+        Self {
+            live: Live { resource_version: object.resource_version().unwrap_or_default(), view: view(&object) },
+            owner: owner.map(|owner| owner.uid.clone()),
+            raw_in_force: in_force(&object),
+            standing,
+        }
+    }
+}
+
+/// The part of a DNSEndpoint that we write.
+pub(crate) fn view(object: &DnsEndpoint) -> Value {
+    let pick = |from: &BTreeMap<String, String>, keys: &[&str]| -> BTreeMap<String, String> {
+        from.iter().filter(|(key, _)| keys.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
+    };
+    let owner = object.owner_references().iter().find(|owner| owner.controller == Some(true));
+    json!({
+        "spec": &object.spec,
+        "labels": pick(object.labels(), &DNS_TYPE_KEYS),
+        "annotations": pick(object.annotations(), &ANNOTATIONS),
+        "owner": owner.map(|owner| json!({"kind": owner.kind, "name": owner.name, "uid": owner.uid})),
+    })
+}
+
+/// The object that a Gslb's publication makes (contract §3.1).
+pub(crate) fn desired(gslb: &Gslb, raw: &gslb::Strategy, publication: &Publication) -> DnsEndpoint {
+    let dns_type = DNS_TYPE_KEYS.map(|key| (key.to_owned(), marks::DNS_TYPE_LOCAL.to_owned()));
+    let mut annotations = BTreeMap::from(dns_type.clone());
+    if !publication.empty.is_empty() {
+        let empty: dns_endpoint::EmptyHosts =
+            publication.empty.iter().map(|(host, answer)| (host.to_string(), empty_answer(*answer))).collect();
+        annotations.insert(marks::EMPTY_HOSTS.to_owned(), json!(empty).to_string());
+    }
+    annotations.insert(marks::ACCEPTED_STRATEGY.to_owned(), json!(raw).to_string());
+    let metadata = ObjectMeta {
+        name: Some(gslb.name_any()),
+        namespace: gslb.namespace(),
+        labels: Some(BTreeMap::from(dns_type)),
+        annotations: Some(annotations),
+        owner_references: Some(vec![owner(gslb)]),
+        ..ObjectMeta::default()
+    };
+    let endpoints = publication.endpoints.iter().map(endpoint).collect();
+    DnsEndpoint { metadata, spec: DnsEndpointSpec { endpoints }, status: None }
+}
+
+fn empty_answer(answer: EmptyAnswer) -> dns_endpoint::EmptyAnswer {
+    match answer {
+        EmptyAnswer::NoData => dns_endpoint::EmptyAnswer::NoData,
+        EmptyAnswer::ServFail => dns_endpoint::EmptyAnswer::ServFail,
+    }
+}
+
+fn owner(gslb: &Gslb) -> OwnerReference {
+    OwnerReference {
+        api_version: Gslb::api_version(&()).into_owned(),
+        kind: Gslb::kind(&()).into_owned(),
+        name: gslb.name_any(),
+        uid: gslb.uid().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+fn endpoint(endpoint: &Endpoint) -> gslb_crds::Endpoint {
+    gslb_crds::Endpoint {
+        dns_name: endpoint.owner_name.to_string(),
+        record_type: "A".to_owned(),
+        record_ttl: Some(i64::from(endpoint.ttl.as_secs())).filter(|ttl| *ttl != 0),
+        targets: endpoint.targets.iter().map(ToString::to_string).collect(),
+        labels: endpoint.labels.clone(),
+        ..gslb_crds::Endpoint::default()
+    }
+}
+
+/// A host record as it stands; local records and whatever is not ours to read are left out.
+fn standing(endpoint: &gslb_crds::Endpoint) -> Option<(DomainName, Standing)> {
+    let owner_name = DomainName::parse(&endpoint.dns_name).ok()?;
+    if gslb_core::zone::announced_host(&owner_name).is_some() || endpoint.targets.is_empty() {
+        return None;
+    }
+    let targets = endpoint.targets.iter().map(|target| target.parse().ok()).collect::<Option<Vec<_>>>()?;
+    let ttl = Ttl::from_secs(endpoint.record_ttl.unwrap_or_default()).ok()?;
+    let endpoint = Endpoint { owner_name: owner_name.clone(), targets, ttl, labels: endpoint.labels.clone() };
+    Some((owner_name, Standing { endpoint }))
+}
+
+impl EndpointFacts {
+    /// The strategy that is in force.
+    pub(crate) fn in_force(&self) -> Option<Accepted> {
+        raw_strategy(self.raw_in_force.as_ref()?).accept().ok()
+    }
+}
+
+/// The strategy in force: our annotation, or what the record labels of a k8gb object still tell.
+fn in_force(object: &DnsEndpoint) -> Option<gslb::Strategy> {
+    if let Ok(Some(raw)) = object.accepted_strategy() {
+        return Some(raw);
+    }
+    let labelled = object.spec.endpoints.iter().find(|endpoint| endpoint.labels.contains_key("strategy"))?;
+    let weight = labelled.labels.keys().filter_map(|key| {
+        let (rest, weight) = key.strip_prefix("weight-")?.rsplit_once('-')?;
+        Some((rest.rsplit_once('-')?.0.to_owned(), weight.parse().ok()?))
+    });
+    Some(gslb::Strategy {
+        kind: labelled.labels.get("strategy")?.clone(),
+        weight: weight.collect(),
+        dns_ttl_seconds: labelled.record_ttl,
+        ..gslb::Strategy::default()
+    })
+}
+
+/// `spec.strategy` as core reads it.
+pub(crate) fn raw_strategy(strategy: &gslb::Strategy) -> RawStrategy {
+    RawStrategy {
+        kind: strategy.kind.clone(),
+        weight: strategy.weight.clone(),
+        primary_geo_tag: strategy.primary_geo_tag.clone(),
+        dns_ttl_seconds: strategy.dns_ttl_seconds,
+        split_brain_threshold_seconds: strategy.split_brain_threshold_seconds,
+    }
+}

@@ -1,0 +1,61 @@
+//! One pass over one Gslb: observe, decide, apply, report.
+
+pub(crate) mod apply;
+pub(crate) mod live;
+pub(crate) mod observe;
+pub(crate) mod report;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gslb_core::publication::publish;
+use gslb_crds::Gslb;
+use kube::core::DeserializeGuard;
+use kube::runtime::controller::Action;
+use kube::Resource;
+
+use super::cache::Key;
+use super::context::Context;
+use super::{PassError, Trigger};
+
+/// A Gslb, or what is wrong with it if it does not parse.
+pub(crate) type Guarded = DeserializeGuard<Gslb>;
+
+/// Brings the published records and the status of one Gslb up to date.
+pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> Result<Action, PassError> {
+    let context = &pass.context;
+    let gslb = match &guarded.0 {
+        Ok(gslb) => gslb,
+        Err(invalid) => {
+            let note = format!("this Gslb cannot be read, so nothing of it changes: {}; correct it", invalid.error);
+            tracing::warn!(gslb = %Key::of(&*guarded), error = invalid.error, "A Gslb cannot be read.");
+            context.announcer.warn("Unreadable", note, &guarded.object_ref(&())).await;
+            return Ok(Action::await_change());
+        }
+    };
+    if gslb.metadata.deletion_timestamp.is_some() {
+        // Records go with their owner, by garbage collection.
+        return Ok(Action::await_change());
+    }
+    let now = context.now();
+    let zones = context.served_zones();
+    let seen = observe::observe(context, gslb, &zones, now);
+    let publication = publish(&seen.observation, now);
+    let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref()).await?;
+    report::report(context, gslb, &seen, &publication, applied, now).await?;
+    for other in &seen.affected {
+        pass.triggers.send(Trigger::Gslb(other.clone()));
+    }
+    pass.progress.tick();
+    Ok(next(&pass, seen.look_again.map(|at| at.duration_since(now))))
+}
+
+/// The safety net, or earlier if something has a deadline.
+fn next(pass: &super::Pass, deadline: Option<jiff::SignedDuration>) -> Action {
+    let deadline = deadline.and_then(|left| Duration::try_from(left).ok());
+    match (pass.context.settings.periods.gslb, deadline) {
+        (Some(period), Some(left)) => Action::requeue(period.min(left)),
+        (Some(after), None) | (None, Some(after)) => Action::requeue(after),
+        (None, None) => Action::await_change(),
+    }
+}

@@ -1,0 +1,250 @@
+//! Reads everything that decides about one Gslb. Decides nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gslb_core::health::{Health, HealthPolicy, service_health};
+use gslb_core::name::DomainName;
+use gslb_core::publication::{Exposed, Observation, Resolution, Server, ServiceName, servable_hosts};
+use gslb_core::target::{LastAddresses, Targets, hold_addresses};
+use gslb_core::zone::Zone;
+use gslb_crds::Gslb;
+use gslb_crds::gslb::ResourceRef;
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::live::{EndpointFacts, raw_strategy};
+use crate::controller::cache::Key;
+use crate::controller::context::{Context, signed};
+use crate::controller::facts::LoadBalancerEntry;
+use crate::controller::registry::{Dependency, Wants};
+use crate::controller::slices::service_key;
+
+/// What one pass saw, and when it should look again by itself.
+pub(crate) struct Seen<'a> {
+    pub(crate) observation: Observation<'a>,
+    pub(crate) endpoint: Option<EndpointFacts>,
+    pub(crate) look_again: Option<Timestamp>,
+    /// Other Gslbs whose hosts changed hands.
+    pub(crate) affected: Vec<Key>,
+}
+
+/// The referenced object as far as this product reads it.
+struct Referenced {
+    resolution: Resolution,
+    load_balancer: Vec<LoadBalancerEntry>,
+    /// For sentences: `Ingress web/shop`.
+    what: String,
+}
+
+/// Observes one Gslb.
+pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], now: Timestamp) -> Seen<'a> {
+    let key = Key::of(gslb);
+    let mut dependencies = BTreeSet::new();
+    let referenced = resolve(context, &key, gslb.spec.resource_ref.as_ref(), &mut dependencies);
+    let known = known_servers(gslb);
+    let services = health_of(context, &key, &referenced.resolution, &mut dependencies);
+    context.registry.depend_only(&key, &dependencies);
+    let endpoint = context.endpoints.get(&key);
+    let raw = raw_strategy(&gslb.spec.strategy);
+    let affected = want(context, gslb, &referenced.resolution, &known, zones);
+    let (exposed, held_until) = exposed(context, &key, gslb, &referenced, now);
+    let mut seen = Seen {
+        observation: Observation {
+            raw,
+            policy: HealthPolicy::from_spec(gslb.spec.service_health_policy.as_deref()),
+            in_force: endpoint.as_ref().and_then(EndpointFacts::in_force),
+            resolution: referenced.resolution,
+            known,
+            services,
+            exposed,
+            zones,
+            taken: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            standing: endpoint.as_ref().map(|facts| facts.standing.clone()).unwrap_or_default(),
+            own: context.settings.geo_tag.clone(),
+            members: &context.members,
+            last_resort: signed(context.settings.periods.last_resort),
+        },
+        endpoint,
+        look_again: held_until,
+        affected,
+    };
+    look_at_hosts(context, &key, &mut seen, now);
+    seen
+}
+
+/// Records the hosts that a Gslb wants, before any Gslb is published: at start, all of them first.
+pub(crate) fn register(context: &Context, gslb: &Gslb, zones: &[Zone]) {
+    let key = Key::of(gslb);
+    let referenced = resolve(context, &key, gslb.spec.resource_ref.as_ref(), &mut BTreeSet::new());
+    want(context, gslb, &referenced.resolution, &known_servers(gslb), zones);
+}
+
+/// Who else wants the hosts, and what the peers say about them.
+fn look_at_hosts(context: &Context, key: &Key, seen: &mut Seen<'_>, now: Timestamp) {
+    let servers = match &seen.observation.resolution {
+        Resolution::Found(servers) => servers,
+        Resolution::Failed { .. } => &seen.observation.known,
+    };
+    for host in servable_hosts(servers, seen.observation.zones) {
+        if let Some(winner) = context.registry.winner_over(key, &host) {
+            seen.observation.taken.insert(host, winner.to_string());
+            continue;
+        }
+        seen.observation.peers.insert(host.clone(), context.book.sights(&host));
+        if let Some(until) = context.book.waits_until(&host, now) {
+            seen.look_again = Some(seen.look_again.map_or(until, |earlier| earlier.min(until)));
+            seen.observation.waiting.insert(host);
+        }
+    }
+}
+
+fn want(
+    context: &Context,
+    gslb: &Gslb,
+    resolution: &Resolution,
+    known: &[Server],
+    zones: &[Zone],
+) -> Vec<Key> {
+    let servers = match resolution {
+        Resolution::Found(servers) => servers,
+        Resolution::Failed { .. } => known,
+    };
+    let hold = raw_strategy(&gslb.spec.strategy).accept().ok().and_then(|accepted| accepted.hold);
+    let hold = hold.map_or_else(|| context.default_hold(), signed);
+    let hosts: BTreeMap<DomainName, _> =
+        servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
+    let created = gslb.creation_timestamp().map(|time| time.0);
+    let affected = context.registry.want(&Key::of(gslb), Wants { hosts, created });
+    context.book.watch(context.registry.hosts(), context.now());
+    affected
+}
+
+/// Follows the reference. The dependency is recorded before the object is read, so no change is missed.
+fn resolve(
+    context: &Context,
+    gslb: &Key,
+    reference: Option<&ResourceRef>,
+    dependencies: &mut BTreeSet<Dependency>,
+) -> Referenced {
+    let failed = |reason, message: String| Referenced {
+        resolution: Resolution::Failed { reason, message },
+        load_balancer: Vec::new(),
+        what: String::new(),
+    };
+    let Some(reference) = reference else {
+        let message = "spec.resourceRef is empty; name the Ingress that serves the hosts";
+        return failed("NoReference", message.to_owned());
+    };
+    let (api_version, kind) =
+        (reference.api_version.as_deref().unwrap_or_default(), reference.kind.as_deref().unwrap_or_default());
+    if (api_version, kind) != ("networking.k8s.io/v1", "Ingress") {
+        let message = format!(
+            "spec.resourceRef has APIVersion:{api_version}, Kind:{kind}, which is not supported; refer to an Ingress of networking.k8s.io/v1"
+        );
+        return failed("ReferenceUnsupported", message);
+    }
+    let Some(name) = reference.name.as_deref() else {
+        let message = "spec.resourceRef has no name; write the name of the Ingress";
+        return failed("ReferenceUnnamed", message.to_owned());
+    };
+    let ingress = Key::new(reference.namespace.clone().unwrap_or_else(|| gslb.namespace.clone()), name);
+    let dependency = Dependency::Ingress(ingress.clone());
+    context.registry.depend(gslb, [dependency.clone()]);
+    dependencies.insert(dependency);
+    let what = format!("Ingress {ingress}");
+    let Some(facts) = context.ingresses.get(&ingress) else {
+        return failed("ReferenceNotFound", format!("{what} does not exist; create it or correct spec.resourceRef"));
+    };
+    if facts.servers.iter().all(|server| server.host.is_empty()) {
+        return failed("NoHosts", format!("{what} has no rule with a host; add one"));
+    }
+    Referenced { resolution: Resolution::Found(facts.servers), load_balancer: facts.load_balancer, what }
+}
+
+fn health_of(
+    context: &Context,
+    gslb: &Key,
+    resolution: &Resolution,
+    dependencies: &mut BTreeSet<Dependency>,
+) -> BTreeMap<ServiceName, Health> {
+    let Resolution::Found(servers) = resolution else { return BTreeMap::new() };
+    let services: BTreeSet<&ServiceName> = servers.iter().flat_map(|server| &server.services).collect();
+    let watched: Vec<Dependency> =
+        services.iter().map(|service| Dependency::Service((*service).clone())).collect();
+    context.registry.depend(gslb, watched.iter().cloned());
+    dependencies.extend(watched);
+    let health = |service: &ServiceName| {
+        service_health(context.services.contains(&service_key(service)), context.slices.ready(service))
+    };
+    services.into_iter().map(|service| (service.clone(), health(service))).collect()
+}
+
+/// The addresses of the application here: the configured ones, or those of the referenced object, held for a
+/// while when a living object shows none.
+fn exposed(
+    context: &Context,
+    key: &Key,
+    gslb: &Gslb,
+    referenced: &Referenced,
+    now: Timestamp,
+) -> (Exposed, Option<Timestamp>) {
+    let mut remembered = context.addresses.lock().expect("no panic while the addresses are locked");
+    if matches!(referenced.resolution, Resolution::Failed { .. }) {
+        remembered.remove(key);
+        return (Exposed::default(), None);
+    }
+    if let Some(targets) = context.configured_addresses() {
+        return (Exposed { targets, notice: None }, None);
+    }
+    let shown: Targets = referenced
+        .load_balancer
+        .iter()
+        .filter_map(|entry| entry.ip.as_deref()?.parse().ok())
+        .collect();
+    let empty = shown.is_empty();
+    let last = remembered.get(key).cloned().or_else(|| last_addresses(gslb));
+    let standing = hold_addresses(shown, last, now);
+    match standing.last {
+        Some(last) => remembered.insert(key.clone(), last),
+        None => remembered.remove(key),
+    };
+    let notice = empty.then(|| address_notice(referenced, standing.held_until.is_some()));
+    (Exposed { targets: standing.targets, notice }, standing.held_until)
+}
+
+fn address_notice(referenced: &Referenced, held: bool) -> (&'static str, String) {
+    let what = &referenced.what;
+    if held {
+        return ("AddressesHeld", format!("{what} shows no load balancer address any more; its last ones are kept for a minute"));
+    }
+    if let Some(name) = referenced.load_balancer.iter().find_map(|entry| entry.hostname.as_deref()) {
+        let message = format!(
+            "{what} has only the load balancer host name {name}, which is not resolved; set CLUSTER_EXPOSED_IPS to its addresses"
+        );
+        return ("AddressIsHostName", message);
+    }
+    ("NoAddresses", format!("{what} has no load balancer address yet, so this cluster cannot be answered; check its ingress controller"))
+}
+
+/// What the status still tells of the addresses, after a restart.
+fn last_addresses(gslb: &Gslb) -> Option<LastAddresses> {
+    let exposed = &gslb.status.as_ref()?.load_balancer.as_ref()?.exposed_ips;
+    let targets: Targets = exposed.iter().filter_map(|address| address.parse().ok()).collect();
+    (!targets.is_empty()).then_some(LastAddresses { targets, missing_since: None })
+}
+
+/// The hosts that the last pass knew.
+fn known_servers(gslb: &Gslb) -> Vec<Server> {
+    let servers = gslb.status.iter().flat_map(|status| &status.servers);
+    servers
+        .filter_map(|server| {
+            let services = server.services.iter().map(|service| ServiceName {
+                namespace: service.namespace.clone(),
+                name: service.name.clone(),
+            });
+            Some(Server { host: server.host.clone()?, services: services.collect() })
+        })
+        .collect()
+}

@@ -1,0 +1,161 @@
+//! Tells the user: status, conditions, events. From values that were decided, never from what was read back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gslb_core::condition::{Condition, ConditionKind, ready};
+use gslb_core::name::GeoTag;
+use gslb_core::publication::{HostReport, Publication};
+use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
+use gslb_crds::{Gslb, GslbStatus};
+use jiff::Timestamp;
+use kube::{Api, Resource, ResourceExt};
+use serde_json::{Value, json};
+
+use super::apply::Applied;
+use super::observe::Seen;
+use crate::controller::cache::Key;
+use crate::controller::context::Context;
+use crate::controller::write::{Live, Write};
+use crate::peer::book::Told;
+
+/// Name of this kind in memories and of its status as a kind of write.
+pub(crate) const WHAT: &str = "Gslb";
+
+/// Writes the status if it says something new, and one event per transition.
+pub(crate) async fn report(
+    context: &Context,
+    gslb: &Gslb,
+    seen: &Seen<'_>,
+    publication: &Publication,
+    applied: Applied,
+    now: Timestamp,
+) -> kube::Result<()> {
+    let key = Key::of(gslb);
+    let conditions = with_outcome(&publication.conditions, applied, &key);
+    let live_conditions = gslb.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let generation = gslb.metadata.generation;
+    let (conditions, events) =
+        context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, now);
+    let mut status = status(context, seen, publication);
+    status.conditions = conditions;
+    status.observed_generation = generation;
+    let desired = json!(status);
+    let live = Live {
+        resource_version: gslb.resource_version().unwrap_or_default(),
+        view: gslb.status.as_ref().map_or(Value::Null, |status| json!(status)),
+    };
+    if context.writer.differs(WHAT, &key, &desired, Some(&live)) {
+        let api: Api<Gslb> = Api::namespaced(context.client.clone(), &key.namespace);
+        let body = json!({
+            "apiVersion": Gslb::api_version(&()), "kind": Gslb::kind(&()),
+            "metadata": {"name": key.name, "uid": gslb.uid()}, "status": &desired,
+        });
+        let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live) };
+        context.writer.apply(write, &api, &body, |gslb: &Gslb| json!(gslb.status)).await?;
+    }
+    context.announcer.publish(&events, &gslb.object_ref(&())).await;
+    Ok(())
+}
+
+/// `Ready` is about what was really published.
+fn with_outcome(conditions: &[Condition], applied: Applied, key: &Key) -> Vec<Condition> {
+    let mut conditions = conditions.to_vec();
+    if applied == Applied::Foreign {
+        let message = format!(
+            "DNSEndpoint {key} exists and does not belong to this Gslb, so it is left alone; delete it or rename the Gslb"
+        );
+        let foreign = Condition::bad(ConditionKind::Ready, "DNSEndpointForeign", message);
+        conditions.retain(|condition| condition.kind != ConditionKind::Ready);
+        conditions.push(ready(&[&foreign], ""));
+    }
+    conditions
+}
+
+fn status(context: &Context, seen: &Seen<'_>, publication: &Publication) -> GslbStatus {
+    let exposed = &seen.observation.exposed.targets;
+    let hosts = publication.hosts.iter().map(|host| host.written.as_str()).collect::<Vec<_>>().join(", ");
+    let peers = peers(context, publication);
+    let answering = peers.iter().filter(|peer| peer.state == "Answered" || peer.state == "NoTargets").count();
+    let with_targets = publication.hosts.iter().filter(|host| !host.targets.is_empty());
+    GslbStatus {
+        service_health: publication
+            .hosts
+            .iter()
+            .map(|host| (host.written.clone(), host.health.to_string()))
+            .collect(),
+        healthy_records: with_targets
+            .map(|host| (host.host.to_string(), host.targets.iter().map(ToString::to_string).collect()))
+            .collect(),
+        geo_tag: context.settings.geo_tag.to_string(),
+        hosts: (!hosts.is_empty()).then_some(hosts),
+        load_balancer: (!exposed.is_empty())
+            .then(|| LoadBalancer { exposed_ips: exposed.iter().map(ToString::to_string).collect() }),
+        servers: publication.hosts.iter().map(server).collect(),
+        conditions: Vec::new(),
+        observed_generation: None,
+        peers_answering: (!peers.is_empty()).then(|| format!("{answering}/{}", peers.len())),
+        peers,
+        serving: serving(publication),
+    }
+}
+
+fn server(host: &HostReport) -> Server {
+    let services = host.services.iter();
+    let services = services
+        .map(|service| NamespacedName { namespace: service.namespace.clone(), name: service.name.clone() });
+    Server { host: Some(host.written.clone()), services: services.collect() }
+}
+
+fn serving(publication: &Publication) -> Option<Serving> {
+    let mut sites: BTreeSet<GeoTag> = BTreeSet::new();
+    let mut hosts = Vec::new();
+    for host in &publication.hosts {
+        let Some(decision) = &host.decision else { continue };
+        sites.extend(decision.answer.sites().cloned());
+        hosts.push(ServingHost {
+            host: host.host.to_string(),
+            sites: decision.answer.sites().map(ToString::to_string).collect(),
+            reason: decision.answer.reason().to_owned().into(),
+        });
+    }
+    let sites = sites.iter().map(GeoTag::as_str).collect::<Vec<_>>().join(",");
+    (!hosts.is_empty()).then(|| Serving { sites: Some(sites).filter(|sites| !sites.is_empty()), hosts })
+}
+
+/// The peers over all hosts of the Gslb: for each the view that is worth least.
+fn peers(context: &Context, publication: &Publication) -> Vec<PeerStatus> {
+    let mut worst: BTreeMap<GeoTag, (Told, BTreeSet<String>)> = BTreeMap::new();
+    for host in &publication.hosts {
+        let told = context.book.told(&host.host);
+        for (tag, peer) in context.book.sights(&host.host) {
+            let Some(told) = told.get(&tag) else { continue };
+            let addresses = peer.sight.targets.iter().map(ToString::to_string);
+            let entry = worst.entry(tag).or_insert_with(|| (*told, BTreeSet::new()));
+            if rank(told.state) > rank(entry.0.state) {
+                entry.0 = *told;
+            }
+            if told.state != "NoTargets" {
+                entry.1.extend(addresses);
+            }
+        }
+    }
+    let peer = |(tag, (told, addresses)): (GeoTag, (Told, BTreeSet<String>))| PeerStatus {
+        geo_tag: tag.to_string(),
+        state: told.state.to_owned(),
+        reason: Some(told.cause.to_owned()),
+        since: Some(told.since.to_string()),
+        addresses: addresses.into_iter().collect(),
+    };
+    worst.into_iter().map(peer).collect()
+}
+
+/// How much a state asks for attention.
+fn rank(state: &str) -> u8 {
+    match state {
+        "Answered" => 0,
+        "NoTargets" => 1,
+        "Relayed" | "Held" => 2,
+        "Unknown" => 3,
+        _ => 4,
+    }
+}

@@ -1,0 +1,9 @@
+//! Asks the peers and keeps what they said; judges none of it (that is `gslb_core::peer`).
+//!
+//! [`book`] is the shared memory, [`sweep`] asks for `localtargets-` records, [`glue`] finds the peers'
+//! addresses, [`memory`] carries the views over a restart.
+
+pub(crate) mod book;
+pub(crate) mod glue;
+pub(crate) mod memory;
+pub(crate) mod sweep;
