@@ -86,13 +86,8 @@ pub enum Reply {
         authoritative: bool,
         /// The answer was cut off: there may be more addresses.
         partial: bool,
-    },
-    /// The name is another name for `target`, whose addresses are not in this response: ask a resolver.
-    Alias {
-        /// End of the CNAME chain.
-        target: DomainName,
-        /// AA.
-        authoritative: bool,
+        /// The name that the addresses belong to, if the asked one is a CNAME.
+        alias: Option<DomainName>,
     },
     /// The name has no address.
     Negative {
@@ -103,6 +98,20 @@ pub enum Reply {
     },
     /// Nothing was said on the matter.
     NoWord(NoWord),
+}
+
+/// A response on its own, before a CNAME that leads out of it was followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// Nothing more to ask.
+    Settled(Reply),
+    /// The name is another name for `target`, whose addresses are not in this response: ask a resolver.
+    Alias {
+        /// End of the CNAME chain.
+        target: DomainName,
+        /// AA.
+        authoritative: bool,
+    },
 }
 
 /// Why there is no word from a server.
@@ -174,11 +183,16 @@ impl Reply {
         match self {
             Self::Positive { partial: false, .. } => "Answered",
             Self::Positive { partial: true, .. } => "AnsweredInPart",
-            Self::Alias { .. } => "Alias",
             Self::Negative { name_exists: true, .. } => "NoData",
             Self::Negative { name_exists: false, .. } => "NxDomain",
             Self::NoWord(no_word) => no_word.reason(),
         }
+    }
+}
+
+impl From<Reply> for Judgement {
+    fn from(reply: Reply) -> Self {
+        Self::Settled(reply)
     }
 }
 
@@ -197,34 +211,36 @@ pub struct Chain {
 
 impl Response {
     /// Judges the response to an `A` question about `asked`.
-    pub fn judge(&self, asked: &DomainName) -> Reply {
+    pub fn judge(&self, asked: &DomainName) -> Judgement {
         let authoritative = self.authoritative;
         match self.rcode {
             rcode::NO_ERROR => {}
             // RFC 6604 §3: after a CNAME the code speaks about the end of the chain. No address either way.
-            rcode::NX_DOMAIN => return Reply::Negative { authoritative, name_exists: false },
-            other => return Reply::NoWord(NoWord::from_rcode(other)),
+            rcode::NX_DOMAIN => return Reply::Negative { authoritative, name_exists: false }.into(),
+            other => return Reply::NoWord(NoWord::from_rcode(other)).into(),
         }
         let chain = match self.chain(asked) {
             Ok(chain) => chain,
-            Err(no_word) => return Reply::NoWord(no_word),
+            Err(no_word) => return Reply::NoWord(no_word).into(),
         };
         if !chain.addresses.is_empty() {
-            return Reply::Positive { addresses: chain.addresses, authoritative, partial: self.truncated };
+            let alias = (chain.links > 0).then_some(chain.end);
+            let (addresses, partial) = (chain.addresses, self.truncated);
+            return Reply::Positive { addresses, authoritative, partial, alias }.into();
         }
         if self.truncated {
-            return Reply::NoWord(NoWord::TruncatedWithoutTcp);
+            return Reply::NoWord(NoWord::TruncatedWithoutTcp).into();
         }
         // RFC 2308 §2.2: SOA in AUTHORITY is NODATA, NS without SOA is a referral.
         let soa = self.authorities.iter().any(|record| record.data == RecordData::Soa);
         let ns = self.authorities.iter().any(|record| matches!(record.data, RecordData::Ns(_)));
         if chain.links > 0 && !soa {
-            return Reply::Alias { target: chain.end, authoritative };
+            return Judgement::Alias { target: chain.end, authoritative };
         }
         if ns && !soa && !authoritative {
-            return Reply::NoWord(NoWord::Referral);
+            return Reply::NoWord(NoWord::Referral).into();
         }
-        Reply::Negative { authoritative, name_exists: true }
+        Reply::Negative { authoritative, name_exists: true }.into()
     }
 
     /// Follows the CNAME chain of the answer section. Records of other names are not looked at.
@@ -312,10 +328,17 @@ mod tests {
     }
     fn positive(addresses: &[&str]) -> Reply {
         let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
-        Reply::Positive { addresses, authoritative: false, partial: false }
+        Reply::Positive { addresses, authoritative: false, partial: false, alias: None }
+    }
+    fn behind(alias: &str, addresses: &[&str]) -> Reply {
+        let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
+        Reply::Positive { addresses, authoritative: false, partial: false, alias: Some(name(alias)) }
     }
     fn judge(response: &Response) -> Reply {
-        response.judge(&name(HOST))
+        match response.judge(&name(HOST)) {
+            Judgement::Settled(reply) => reply,
+            Judgement::Alias { target, .. } => panic!("an alias of {target}"),
+        }
     }
 
     #[test]
@@ -379,13 +402,14 @@ mod tests {
             cname("b.example.com", "c.example.com"),
             cname(HOST, "b.example.com"),
         ];
-        assert_eq!(judge(&answer(records)), positive(&["192.0.2.10"]));
+        assert_eq!(judge(&answer(records)), behind("c.example.com", &["192.0.2.10"]));
     }
 
     #[test]
     fn a_chain_that_ends_outside_the_answer_is_an_alias() {
         let response = answer([cname(HOST, "lb.example.com"), cname("lb.example.com", "lb.example.net")]);
-        assert_eq!(judge(&response), Reply::Alias { target: name("lb.example.net"), authoritative: false });
+        let alias = Judgement::Alias { target: name("lb.example.net"), authoritative: false };
+        assert_eq!(response.judge(&name(HOST)), alias);
     }
 
     #[test]
@@ -405,7 +429,7 @@ mod tests {
         let own = answer([cname(HOST, HOST)]);
         assert_eq!(judge(&turn), Reply::NoWord(NoWord::CnameLoop));
         assert_eq!(judge(&own), Reply::NoWord(NoWord::CnameLoop));
-        assert_eq!(judge(&answer(links(CHAIN_BUDGET))), positive(&["192.0.2.10"]));
+        assert_eq!(judge(&answer(links(CHAIN_BUDGET))), behind("n8.example.com", &["192.0.2.10"]));
         assert_eq!(judge(&answer(links(CHAIN_BUDGET + 1))), Reply::NoWord(NoWord::CnameLoop));
     }
 
@@ -427,7 +451,7 @@ mod tests {
         let addresses = BTreeSet::from(["198.51.100.10".parse().unwrap()]);
         assert_eq!(
             judge(&truncated(vec![a(HOST, "198.51.100.10")])),
-            Reply::Positive { addresses, authoritative: false, partial: true }
+            Reply::Positive { addresses, authoritative: false, partial: true, alias: None }
         );
         assert_eq!(judge(&truncated(vec![])), Reply::NoWord(NoWord::TruncatedWithoutTcp));
     }

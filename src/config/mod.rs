@@ -9,7 +9,7 @@ mod problem;
 mod raw;
 mod reader;
 mod secret;
-mod settings;
+pub mod settings;
 #[cfg(test)]
 mod tests;
 mod zones;
