@@ -10,7 +10,6 @@ mod views;
 
 pub use round::{Round, Verdict};
 pub use view::{
-    Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, RELAY_REFRESH, State, Tier, Timing, Transition,
-    View,
+    Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, RELAY_REFRESH, State, Tier, Transition, View,
 };
 pub use views::{PeerViews, Remembered};

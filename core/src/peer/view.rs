@@ -22,16 +22,6 @@ const RELOAD_VERDICT: SignedDuration = SignedDuration::from_secs(5);
 const NEGATIVE_REPEATS: [SignedDuration; 3] =
     [SignedDuration::from_millis(300), SignedDuration::from_secs(1), SignedDuration::from_secs(2)];
 
-/// Bounds that the machine is run with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    /// How long evidence may hold the last word of a silent peer: `splitBrainThresholdSeconds` of the Gslb, or
-    /// `PEER_HOLD_SECONDS`.
-    pub hold: SignedDuration,
-    /// Whether at least three hosts of this peer vanished together.
-    pub reloading: bool,
-}
-
 /// Why the last word is doubted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DoubtCause {
@@ -52,6 +42,8 @@ pub struct Doubt {
     pub since: Timestamp,
     /// Rounds asked since.
     pub tries: u8,
+    /// Whether so many hosts of the peer vanished with this one that its DNS server is rather reloading.
+    pub together: bool,
 }
 
 /// Why a peer has no targets for a host.
@@ -184,28 +176,28 @@ impl View {
     }
 
     /// Takes in what a round said.
-    pub fn hear(&mut self, verdict: Verdict, timing: Timing, now: Timestamp) -> Transition {
+    pub fn hear(&mut self, verdict: Verdict, now: Timestamp) -> Transition {
         let before = self.clone();
         match verdict {
             Verdict::Positive(targets) => {
                 self.last_word = Some(LastWord { targets, at: now });
                 self.state = State::Answered;
             }
-            Verdict::Negative { authoritative } => self.hear_no(authoritative, timing, now),
+            Verdict::Negative { authoritative } => self.hear_no(authoritative, now),
             Verdict::Mixed(_) => self.hear_both(now),
             Verdict::NoWord(cause) => self.hear_nothing(cause, now),
         }
         self.transition(&before, now)
     }
 
-    fn hear_no(&mut self, authoritative: bool, timing: Timing, now: Timestamp) {
+    fn hear_no(&mut self, authoritative: bool, now: Timestamp) {
         let down = State::NoTargets(NoTargetsReason::Negative);
         self.state = match &self.state {
             // A gslb-bridge server knows; and without a word to protect there is nothing to doubt.
             _ if authoritative => down,
             State::Unknown { .. } | State::Lost(_) | State::NoTargets(_) => down,
             State::Doubt(doubt) if !matches!(doubt.cause, DoubtCause::NoWord(_)) => {
-                let wait = if timing.reloading { RELOAD_VERDICT } else { NEGATIVE_VERDICT };
+                let wait = if doubt.together { RELOAD_VERDICT } else { NEGATIVE_VERDICT };
                 if now.duration_since(doubt.since) >= wait {
                     down
                 } else {
@@ -262,7 +254,10 @@ impl View {
     }
 
     /// Takes in what others say.
-    pub fn consider(&mut self, evidence: Evidence, timing: Timing, now: Timestamp) -> Transition {
+    ///
+    /// `hold`: how long a probe may hold the last word, `splitBrainThresholdSeconds` of the Gslb or
+    /// `PEER_HOLD_SECONDS`.
+    pub fn consider(&mut self, evidence: Evidence, hold: SignedDuration, now: Timestamp) -> Transition {
         let before = self.clone();
         match (evidence, &self.state) {
             (
@@ -276,7 +271,7 @@ impl View {
                 self.state = State::NoTargets(NoTargetsReason::Witnessed);
             }
             (Evidence::Probe { reachable: true }, State::Doubt(_) | State::Lost(_))
-                if self.holdable(timing, now) =>
+                if self.holdable(hold, now) =>
             {
                 self.state = State::Held;
             }
@@ -287,10 +282,10 @@ impl View {
     }
 
     /// Lets time pass: what is bounded ends.
-    pub fn tick(&mut self, timing: Timing, now: Timestamp) -> Transition {
+    pub fn tick(&mut self, hold: SignedDuration, now: Timestamp) -> Transition {
         let before = self.clone();
         let over = match &self.state {
-            State::Held => !self.holdable(timing, now),
+            State::Held => !self.holdable(hold, now),
             State::Relayed { refreshed, .. } => now.duration_since(*refreshed) > RELAY_REFRESH,
             State::Doubt(doubt) => doubt.expired(now),
             State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => false,
@@ -302,17 +297,17 @@ impl View {
     }
 
     /// When the peer should be asked again outside its sweep, or the clock be looked at.
-    pub fn next_look(&self, timing: Timing) -> Option<Timestamp> {
+    pub fn next_look(&self, hold: SignedDuration) -> Option<Timestamp> {
         match &self.state {
             State::Doubt(doubt) => Some(doubt.next_try()),
-            State::Held => self.last_word.as_ref().map(|word| word.at + timing.hold),
+            State::Held => self.last_word.as_ref().map(|word| word.at + hold),
             State::Relayed { refreshed, .. } => Some(*refreshed + RELAY_REFRESH),
             State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => None,
         }
     }
 
-    fn holdable(&self, timing: Timing, now: Timestamp) -> bool {
-        self.last_word.as_ref().is_some_and(|word| now.duration_since(word.at) < timing.hold)
+    fn holdable(&self, hold: SignedDuration, now: Timestamp) -> bool {
+        self.last_word.as_ref().is_some_and(|word| now.duration_since(word.at) < hold)
     }
 
     fn silence(&self) -> NoWord {
@@ -376,12 +371,12 @@ impl View {
 }
 
 impl Doubt {
-    fn new(cause: DoubtCause, since: Timestamp) -> Self {
-        Self { cause, since, tries: 0 }
+    pub(super) fn new(cause: DoubtCause, since: Timestamp) -> Self {
+        Self { cause, since, tries: 0, together: false }
     }
 
     fn again(&self, cause: DoubtCause) -> Self {
-        Self { cause, since: self.since, tries: self.tries.saturating_add(1) }
+        Self { cause, tries: self.tries.saturating_add(1), ..*self }
     }
 
     fn expired(&self, now: Timestamp) -> bool {
