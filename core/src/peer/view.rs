@@ -69,10 +69,8 @@ pub struct LastWord {
 /// Where a view stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Never heard. `asked`: at least one round brought no word.
+    /// Never heard.
     Unknown {
-        /// Whether a round has been asked.
-        asked: bool,
         /// Since when its addresses contradict each other.
         mixed_since: Option<Timestamp>,
     },
@@ -138,12 +136,14 @@ pub struct View {
     pub(super) state: State,
     pub(super) last_word: Option<LastWord>,
     pub(super) since: Timestamp,
+    /// Whether a round was asked since the start of this process.
+    pub(super) asked: bool,
 }
 
 impl View {
     /// A view of a host that the peer was never asked about.
     pub fn new(now: Timestamp) -> Self {
-        Self { state: State::Unknown { asked: false, mixed_since: None }, last_word: None, since: now }
+        Self { state: State::Unknown { mixed_since: None }, last_word: None, since: now, asked: false }
     }
 
     /// Where it stands.
@@ -171,13 +171,16 @@ impl View {
     }
 
     /// Whether a first verdict exists: the host may be published without waiting for this peer any longer.
+    ///
+    /// What was restored after a restart is none: the peer may have changed its mind meanwhile.
     pub fn has_verdict(&self) -> bool {
-        !matches!(self.state, State::Unknown { asked: false, .. })
+        self.asked
     }
 
     /// Takes in what a round said.
     pub fn hear(&mut self, verdict: Verdict, now: Timestamp) -> Transition {
         let before = self.clone();
+        self.asked = true;
         match verdict {
             Verdict::Positive(targets) => {
                 self.last_word = Some(LastWord { targets, at: now });
@@ -223,9 +226,9 @@ impl View {
             State::Answered | State::Doubt(_) | State::Relayed { .. } | State::Held => {
                 State::Doubt(Doubt::new(DoubtCause::Mixed, now))
             }
-            State::Unknown { mixed_since, .. } => match mixed_since {
+            State::Unknown { mixed_since } => match mixed_since {
                 Some(since) if now.duration_since(*since) >= RELOAD_VERDICT => inconsistent,
-                since => State::Unknown { asked: true, mixed_since: Some(since.unwrap_or(now)) },
+                since => State::Unknown { mixed_since: Some(since.unwrap_or(now)) },
             },
             // Without a consistent yes neither comes back.
             State::Lost(cause) => State::Lost(cause.clone()),
@@ -246,7 +249,7 @@ impl View {
                     State::Doubt(doubt)
                 }
             }
-            State::Unknown { mixed_since, .. } => State::Unknown { asked: true, mixed_since: *mixed_since },
+            State::Unknown { mixed_since } => State::Unknown { mixed_since: *mixed_since },
             State::Lost(_) => State::Lost(cause),
             // These already live without the peer's own word.
             State::Relayed { .. } | State::Held | State::NoTargets(_) => return,
@@ -352,9 +355,9 @@ impl View {
     /// Stable name of what led to the state.
     pub fn cause(&self) -> &'static str {
         match &self.state {
-            State::Unknown { mixed_since: Some(_), .. } => "PeerInconsistent",
-            State::Unknown { asked: false, .. } => "NotAsked",
-            State::Unknown { .. } => "NeverHeard",
+            State::Unknown { mixed_since: Some(_) } => "PeerInconsistent",
+            State::Unknown { mixed_since: None } if self.asked => "NeverHeard",
+            State::Unknown { mixed_since: None } => "NotAsked",
             State::Answered => "Answered",
             State::Doubt(Doubt { cause: DoubtCause::Negative, .. }) => "NegativeWithoutAuthority",
             State::Doubt(Doubt { cause: DoubtCause::Mixed, .. }) => "PeerInconsistent",

@@ -109,7 +109,7 @@ impl PeerViews {
         for (host, remembered) in stored {
             if let Some(view) = self.views.get_mut(host)
                 && matches!(view.state, State::Unknown { .. })
-                && let Some(restored) = remembered.view(now)
+                && let Some(restored) = remembered.view(view.asked, now)
             {
                 *view = restored;
             }
@@ -167,7 +167,7 @@ impl Remembered {
         }
     }
 
-    fn view(&self, now: Timestamp) -> Option<View> {
+    fn view(&self, asked: bool, now: Timestamp) -> Option<View> {
         let last_word = self.heard.map(|at| LastWord { targets: self.targets.clone(), at });
         let state = match (self.state.as_str(), &last_word) {
             // Silence now leads through Doubt to Lost, an answer confirms it.
@@ -176,6 +176,6 @@ impl Remembered {
             ("NoTargets", _) => State::NoTargets(NoTargetsReason::Negative),
             _ => return None,
         };
-        Some(View { state, last_word, since: now })
+        Some(View { state, last_word, since: now, asked })
     }
 }
