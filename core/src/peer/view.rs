@@ -289,7 +289,7 @@ impl View {
         let before = self.clone();
         let over = match &self.state {
             State::Held => !self.holdable(hold, now),
-            State::Relayed { refreshed, .. } => now.duration_since(*refreshed) > RELAY_REFRESH,
+            State::Relayed { refreshed, .. } => now.duration_since(*refreshed) >= RELAY_REFRESH,
             State::Doubt(doubt) => doubt.expired(now),
             State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => false,
         };
