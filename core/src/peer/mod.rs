@@ -13,3 +13,10 @@ pub use view::{
     Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, RELAY_REFRESH, State, Tier, Transition, View,
 };
 pub use views::{PeerViews, Remembered};
+
+#[cfg(test)]
+mod given;
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod tests;
