@@ -309,6 +309,16 @@ fn the_verdict_on_a_silent_peer_comes_within_3_s_whatever_the_tries_do() {
 }
 
 #[test]
+fn tries_after_silence_start_after_0_500_and_1500_ms() {
+    let first = in_silent_doubt();
+    let second = first.clone().hears(5001, [silence()]);
+    let third = second.clone().hears(5501, [silence()]);
+    assert_eq!([first.is_due(4999), first.is_due(5000)], [false, true]);
+    assert_eq!([second.is_due(5499), second.is_due(5500)], [false, true]);
+    assert_eq!([third.is_due(6499), third.is_due(6500)], [false, true]);
+}
+
+#[test]
 fn every_failure_to_answer_is_silence_and_lends_its_name_to_the_cause() {
     let refused = [Reply::NoWord(NoWord::Refused), Reply::NoWord(NoWord::Refused)];
     let peer = answered(NYC).hears(5000, refused.clone()).hears(5001, refused.clone());

@@ -9,8 +9,11 @@ use crate::target::Targets;
 
 /// A relayed word counts while its witness repeats it this often.
 pub const RELAY_REFRESH: SignedDuration = SignedDuration::from_secs(5);
-/// Silent tries after the sweep that raised the doubt, before a peer counts as lost.
-const SILENT_TRIES: u8 = 3;
+/// When the tries start after the sweep that raised the doubt on a silent peer: each waits for the one before,
+/// whose time-out is 0.5 or 1 s. One that fails at once (a refusal, a closed port) must not use them up within
+/// milliseconds, or a restart of the peer's DNS server would look like its end.
+const SILENT_TRIES: [SignedDuration; 3] =
+    [SignedDuration::ZERO, SignedDuration::from_millis(500), SignedDuration::from_millis(1500)];
 /// Verdict on a silent peer at the latest this long after the doubt arose, whatever the tries do.
 const SILENT_VERDICT: SignedDuration = SignedDuration::from_secs(3);
 /// A negative answer without AA must be repeated for this long.
@@ -243,7 +246,7 @@ impl View {
                 let silent = matches!(doubt.cause, DoubtCause::NoWord(_));
                 let doubt =
                     doubt.again(if silent { DoubtCause::NoWord(cause.clone()) } else { doubt.cause.clone() });
-                if silent && doubt.tries >= SILENT_TRIES || doubt.expired(now) {
+                if silent && usize::from(doubt.tries) >= SILENT_TRIES.len() || doubt.expired(now) {
                     State::Lost(cause)
                 } else {
                     State::Doubt(doubt)
@@ -393,8 +396,10 @@ impl Doubt {
 
     fn next_try(&self) -> Timestamp {
         match self.cause {
-            // The tries after silence follow each other at once; their time-outs are the pause.
-            DoubtCause::NoWord(_) => self.since,
+            DoubtCause::NoWord(_) => {
+                let tries = usize::from(self.tries);
+                self.since + SILENT_TRIES.get(tries).copied().unwrap_or(SILENT_VERDICT)
+            }
             DoubtCause::Negative | DoubtCause::Mixed => {
                 let tries = usize::from(self.tries);
                 let repeat = NEGATIVE_REPEATS.get(tries).copied().unwrap_or_else(|| {
