@@ -423,6 +423,16 @@ fn a_held_or_relayed_peer_that_says_no_is_believed_as_one_that_answered() {
 }
 
 #[test]
+fn evidence_stands_in_for_silence_and_never_against_the_peers_own_no() {
+    for own_word in [[no(), no()], [yes(NYC), no()]] {
+        let doubted = answered(NYC).hears(5000, own_word);
+        for evidence in [probe(true), probe(false), witness(NYC), witness_of_no()] {
+            assert_eq!(doubted.clone().learns(5100, evidence).view(), doubted.view());
+        }
+    }
+}
+
+#[test]
 fn evidence_says_nothing_about_a_peer_that_speaks_or_was_never_heard_or_is_down() {
     for peer in [answered(NYC), never_asked(), never_heard(), down()] {
         for evidence in [probe(true), probe(false), witness(OTHER), witness_of_no()] {

@@ -259,7 +259,7 @@ impl View {
         };
     }
 
-    /// Takes in what others say.
+    /// Takes in what others say. They speak for a silent peer; against its own "no" they count for nothing.
     ///
     /// `hold`: how long a probe may hold the last word, `splitBrainThresholdSeconds` of the Gslb or
     /// `PEER_HOLD_SECONDS`.
@@ -268,7 +268,9 @@ impl View {
         match (evidence, &self.state) {
             (
                 Evidence::Witness { by, targets: Some(targets) },
-                State::Doubt(_) | State::Lost(_) | State::Relayed { .. },
+                State::Doubt(Doubt { cause: DoubtCause::NoWord(_), .. })
+                | State::Lost(_)
+                | State::Relayed { .. },
             ) => {
                 self.last_word = Some(LastWord { targets, at: now });
                 self.state = State::Relayed { witness: by, refreshed: now };
@@ -276,9 +278,10 @@ impl View {
             (Evidence::Witness { targets: None, .. }, State::Held | State::Relayed { .. }) => {
                 self.state = State::NoTargets(NoTargetsReason::Witnessed);
             }
-            (Evidence::Probe { reachable: true }, State::Doubt(_) | State::Lost(_))
-                if self.holdable(hold, now) =>
-            {
+            (
+                Evidence::Probe { reachable: true },
+                State::Doubt(Doubt { cause: DoubtCause::NoWord(_), .. }) | State::Lost(_),
+            ) if self.holdable(hold, now) => {
                 self.state = State::Held;
             }
             (Evidence::Probe { reachable: false }, State::Held) => self.state = State::Lost(NoWord::Timeout),
