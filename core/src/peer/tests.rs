@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::given::{
     Peer, SHOP, T0, answered, at, named, never_asked, no, no_with_authority, peer_with, probe, silence,
@@ -383,6 +383,14 @@ fn a_held_word_is_lost_when_its_bound_is_reached_counted_from_the_word() {
 fn a_word_older_than_its_bound_is_not_held() {
     let peer = lost().learns(300_000, probe(true));
     assert_eq!(belief(&peer), (LOST, Tier::Unknown, at(7500), named(NYC, 0)));
+}
+
+#[test]
+fn a_bound_beyond_the_calendar_holds_for_ever() {
+    let mut peer = held();
+    peer.views.watch(&[(name(SHOP), SignedDuration::MAX)].into(), at(8000));
+    assert_eq!(peer.views.next_look(), None);
+    assert_eq!(peer.waits_until(86_400_000).view().state(), &State::Held);
 }
 
 #[test]

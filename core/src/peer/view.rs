@@ -309,7 +309,8 @@ impl View {
     pub fn next_look(&self, hold: SignedDuration) -> Option<Timestamp> {
         match &self.state {
             State::Doubt(doubt) => Some(doubt.next_try()),
-            State::Held => self.last_word.as_ref().map(|word| word.at + hold),
+            // A bound beyond the calendar never ends.
+            State::Held => self.last_word.as_ref().and_then(|word| word.at.checked_add(hold).ok()),
             State::Relayed { refreshed, .. } => Some(*refreshed + RELAY_REFRESH),
             State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => None,
         }
