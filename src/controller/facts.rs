@@ -86,7 +86,7 @@ impl From<Service> for ServiceFacts {
 impl From<EndpointSlice> for SliceFacts {
     fn from(slice: EndpointSlice) -> Self {
         let service = slice.labels().get(SERVICE_NAME).cloned();
-        let ready = slice.endpoints.unwrap_or_default().iter().any(|endpoint| {
+        let ready = slice.endpoints.iter().any(|endpoint| {
             let ready = endpoint.conditions.as_ref().and_then(|conditions| conditions.ready).unwrap_or(true);
             ready && !endpoint.addresses.is_empty()
         });

@@ -11,7 +11,7 @@ use kube::core::DeserializeGuard;
 use kube::runtime::controller::{Action, Config};
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::applier;
-use kube::{Client, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 

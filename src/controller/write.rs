@@ -62,7 +62,7 @@ impl Writer {
         &self,
         what: Write<'_>,
         api: &Api<K>,
-        body: &impl Serialize,
+        body: &(impl Serialize + Debug),
         view: impl Fn(&K) -> Value,
     ) -> kube::Result<K>
     where

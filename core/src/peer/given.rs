@@ -19,7 +19,7 @@ pub(super) fn at(millis: i64) -> Timestamp {
 
 /// An address of the peer names these targets.
 pub(super) fn yes(its: &[&str]) -> Reply {
-    Reply::Positive { addresses: targets(its), authoritative: false, partial: false }
+    Reply::Positive { addresses: targets(its), authoritative: false, partial: false, alias: None }
 }
 
 /// An address of a k8gb peer says NXDOMAIN: AA is not set.

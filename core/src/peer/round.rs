@@ -54,10 +54,6 @@ impl Round {
                 Reply::NoWord(cause) => {
                     silence.get_or_insert_with(|| cause.clone());
                 }
-                // The shell resolves aliases; one that is left is as good as silence.
-                Reply::Alias { .. } => {
-                    silence.get_or_insert(NoWord::Referral);
-                }
             }
         }
         match (positive, negative) {
@@ -78,7 +74,7 @@ mod tests {
     }
     fn yes(last: u8) -> Reply {
         let addresses = Targets::from([[192, 0, 2, last].into()]);
-        Reply::Positive { addresses, authoritative: false, partial: false }
+        Reply::Positive { addresses, authoritative: false, partial: false, alias: None }
     }
     fn no(authoritative: bool) -> Reply {
         Reply::Negative { authoritative, name_exists: false }

@@ -15,7 +15,6 @@ use kube::runtime::controller::Action;
 use kube::Resource;
 
 use super::cache::Key;
-use super::context::Context;
 use super::{PassError, Trigger};
 
 /// A Gslb, or what is wrong with it if it does not parse.

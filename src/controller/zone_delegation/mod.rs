@@ -27,7 +27,6 @@ use serde_json::json;
 pub(crate) use desk::Desk;
 pub(crate) use zones::bootstrap;
 
-use super::cache::Key;
 use super::context::Context;
 use super::write::FIELD_MANAGER;
 use super::{Pass, PassError, cluster};

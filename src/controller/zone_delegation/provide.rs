@@ -124,7 +124,7 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
         duration_millis,
         settled_by_reading: false,
     };
-    let zone = change.zone();
+    let zone = change.change().zone();
     match result {
         Ok(receipt) => {
             let (result, made) = match receipt.disposition {
