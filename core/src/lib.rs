@@ -32,10 +32,10 @@ pub mod name;
 pub mod peer;
 pub mod plan;
 pub mod publication;
+pub mod published;
 pub mod reply;
 pub mod strategy;
 pub mod target;
-pub mod published;
 pub mod ttl;
 pub mod zone;
 

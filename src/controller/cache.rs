@@ -29,7 +29,11 @@ impl Key {
 
 impl std::fmt::Display for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.namespace.is_empty() { f.write_str(&self.name) } else { write!(f, "{}/{}", self.namespace, self.name) }
+        if self.namespace.is_empty() {
+            f.write_str(&self.name)
+        } else {
+            write!(f, "{}/{}", self.namespace, self.name)
+        }
     }
 }
 
@@ -50,7 +54,11 @@ pub(crate) struct Changed<'a, V> {
 
 impl<V: Clone + PartialEq> Cache<V> {
     pub(crate) fn new() -> Self {
-        Self { facts: Mutex::new(BTreeMap::new()), synced: watch::Sender::new(false), version: watch::Sender::new(0) }
+        Self {
+            facts: Mutex::new(BTreeMap::new()),
+            synced: watch::Sender::new(false),
+            version: watch::Sender::new(0),
+        }
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<V> {
@@ -64,7 +72,11 @@ impl<V: Clone + PartialEq> Cache<V> {
     /// Facts that satisfy a test, in the order of keys.
     pub(crate) fn select(&self, test: impl Fn(&Key, &V) -> bool) -> Vec<(Key, V)> {
         let facts = self.lock();
-        facts.iter().filter(|(key, fact)| test(key, fact)).map(|(key, fact)| (key.clone(), fact.clone())).collect()
+        facts
+            .iter()
+            .filter(|(key, fact)| test(key, fact))
+            .map(|(key, fact)| (key.clone(), fact.clone()))
+            .collect()
     }
 
     /// Waits until the first list has been read whole. Nothing may be taken for absent before.
@@ -118,7 +130,9 @@ impl<V: Clone + PartialEq> Cache<V> {
                     }
                 }
                 // The watcher starts again by itself; what was read stays in force.
-                Err(error) => tracing::warn!(error = %Chain(&error), kind = short_kind::<K>(), "A watch failed; it is tried again."),
+                Err(error) => {
+                    tracing::warn!(error = %Chain(&error), kind = short_kind::<K>(), "A watch failed; it is tried again.")
+                }
             }
         }
     }

@@ -18,6 +18,7 @@ use super::slices::Slices;
 use super::write::Writer;
 use super::zone_delegation::live::ZoneFacts;
 use crate::config::Settings;
+use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
 use crate::peer::glue::Glue;
 
@@ -33,6 +34,7 @@ pub(crate) struct Context {
     pub(crate) registry: Registry,
     pub(crate) book: Arc<Book>,
     pub(crate) glue: Glue,
+    pub(crate) questions: Arc<PeerQuestions>,
     pub(crate) writer: Writer,
     pub(crate) announcer: Announcer,
     pub(crate) addresses: Mutex<BTreeMap<Key, LastAddresses>>,

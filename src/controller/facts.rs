@@ -52,7 +52,8 @@ impl From<Ingress> for IngressFacts {
         let servers = rules.into_iter().map(|rule| {
             // A rule without `http` is a host without Services (F-19).
             let paths = rule.http.map(|http| http.paths).unwrap_or_default();
-            let services = paths.into_iter().filter_map(|path| path.backend.service).map(|service| service.name);
+            let services =
+                paths.into_iter().filter_map(|path| path.backend.service).map(|service| service.name);
             let services = services.map(|name| ServiceName { namespace: namespace.clone(), name }).collect();
             Server { host: rule.host.unwrap_or_default(), services }
         });

@@ -51,23 +51,32 @@ pub(crate) async fn synced(context: &Context) {
 }
 
 fn ingresses(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
-    context.ingresses.follow(stream::<Ingress>(context, &watcher::Config::default()), Into::into, move |changed| {
-        let glue = |facts: Option<&super::facts::IngressFacts>| facts.is_some_and(|facts| facts.ip_source);
-        if glue(changed.before) || glue(changed.after) {
-            triggers.send(Trigger::AllZoneDelegations);
-        }
-        wake(context, triggers, &Dependency::Ingress(changed.key.clone()));
-    })
+    context.ingresses.follow(
+        stream::<Ingress>(context, &watcher::Config::default()),
+        Into::into,
+        move |changed| {
+            let glue =
+                |facts: Option<&super::facts::IngressFacts>| facts.is_some_and(|facts| facts.ip_source);
+            if glue(changed.before) || glue(changed.after) {
+                triggers.send(Trigger::AllZoneDelegations);
+            }
+            wake(context, triggers, &Dependency::Ingress(changed.key.clone()));
+        },
+    )
 }
 
 fn services(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
-    context.services.follow(stream::<Service>(context, &watcher::Config::default()), Into::into, move |changed| {
-        let Key { namespace, name } = changed.key.clone();
-        wake(context, triggers, &Dependency::Service(ServiceName { namespace, name }));
-        if is_dns_service(context, &changed) {
-            triggers.send(Trigger::AllZoneDelegations);
-        }
-    })
+    context.services.follow(
+        stream::<Service>(context, &watcher::Config::default()),
+        Into::into,
+        move |changed| {
+            let Key { namespace, name } = changed.key.clone();
+            wake(context, triggers, &Dependency::Service(ServiceName { namespace, name }));
+            if is_dns_service(context, &changed) {
+                triggers.send(Trigger::AllZoneDelegations);
+            }
+        },
+    )
 }
 
 fn is_dns_service(context: &Context, changed: &Changed<'_, super::facts::ServiceFacts>) -> bool {
@@ -77,7 +86,8 @@ fn is_dns_service(context: &Context, changed: &Changed<'_, super::facts::Service
             (&changed.key.namespace, &changed.key.name) == (namespace, name)
         }
         DnsService::CoreDnsLoadBalancer => {
-            let labelled = [changed.before, changed.after].into_iter().flatten().any(|facts| facts.dns_server);
+            let labelled =
+                [changed.before, changed.after].into_iter().flatten().any(|facts| facts.dns_server);
             labelled && changed.key.namespace == context.settings.namespace
         }
         DnsService::LabelledIngress => false,
@@ -95,7 +105,8 @@ fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
 
 fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
     let local = format!("{}={}", marks::DNS_TYPE, marks::DNS_TYPE_LOCAL);
-    let endpoints = stream::<DeserializeGuard<DnsEndpoint>>(context, &watcher::Config::default().labels(&local));
+    let endpoints =
+        stream::<DeserializeGuard<DnsEndpoint>>(context, &watcher::Config::default().labels(&local));
     context.endpoints.follow(endpoints, EndpointFacts::read, move |changed| {
         if changed.after.is_none() {
             context.writer.forget(gslb::apply::WHAT, changed.key);
@@ -138,7 +149,8 @@ async fn gslbs(context: &Context, triggers: &Triggers, mut writer: StoreWriter<g
                 forget(context, triggers, &Key::of(gslb));
             }
             Ok(Event::InitDone) => {
-                let before: Vec<Key> = triggers.gslb_store.state().iter().map(|gslb| Key::of(&**gslb)).collect();
+                let before: Vec<Key> =
+                    triggers.gslb_store.state().iter().map(|gslb| Key::of(&**gslb)).collect();
                 store(&mut writer, &event);
                 for gone in before.iter().filter(|key| triggers.gslb_store.get(&reference(key)).is_none()) {
                     forget(context, triggers, gone);
@@ -146,7 +158,9 @@ async fn gslbs(context: &Context, triggers: &Triggers, mut writer: StoreWriter<g
                 triggers.send(Trigger::AllGslbs);
             }
             Ok(Event::Init | Event::InitApply(_)) => store(&mut writer, &event),
-            Err(error) => tracing::warn!(error = %Chain(error), kind = "Gslb", "A watch failed; it is tried again."),
+            Err(error) => {
+                tracing::warn!(error = %Chain(error), kind = "Gslb", "A watch failed; it is tried again.")
+            }
         }
     }
 }

@@ -40,7 +40,13 @@ pub(crate) struct Writer(Mutex<BTreeMap<(&'static str, Key), Written>>);
 
 impl Writer {
     /// Whether the server has to be told.
-    pub(crate) fn differs(&self, what: &'static str, key: &Key, desired: &Value, live: Option<&Live>) -> bool {
+    pub(crate) fn differs(
+        &self,
+        what: &'static str,
+        key: &Key,
+        desired: &Value,
+        live: Option<&Live>,
+    ) -> bool {
         let written = self.lock();
         let last = written.get(&(what, key.clone())).filter(|last| last.desired == *desired);
         match (live, last) {

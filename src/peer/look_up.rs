@@ -37,7 +37,8 @@ pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tr
         }
         let now = Timestamp::now();
         let (_, next) = context.glue.due(now);
-        let wait = next.and_then(|at| Duration::try_from(at.duration_since(now)).ok()).unwrap_or(LONGEST_LOOK);
+        let wait =
+            next.and_then(|at| Duration::try_from(at.duration_since(now)).ok()).unwrap_or(LONGEST_LOOK);
         tokio::select! {
             () = tokio::time::sleep(wait.clamp(Duration::from_millis(100), LONGEST_LOOK)) => {}
             // A new zone: its peers are looked up at once.

@@ -74,7 +74,8 @@ fn render(views: &Stored) -> BTreeMap<String, String> {
 
 fn parse(stored: &ConfigMap) -> Stored {
     let data = stored.data.iter().flatten();
-    data.filter_map(|(tag, hosts)| Some((GeoTag::parse(tag).ok()?, serde_json::from_str(hosts).ok()?))).collect()
+    data.filter_map(|(tag, hosts)| Some((GeoTag::parse(tag).ok()?, serde_json::from_str(hosts).ok()?)))
+        .collect()
 }
 
 #[cfg(test)]

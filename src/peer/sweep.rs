@@ -2,25 +2,23 @@
 //! hosts whose last word is in doubt.
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::Round;
-use gslb_core::zone::{local_targets_name, zone_of};
+use gslb_core::zone::{Zone, local_targets_name, zone_of};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
-use super::ask::{Effort, PeerQuestions};
+use super::ask::{Ask, Effort, PeerQuestions};
 use crate::controller::context::Context;
 
 /// Longest stretch of a sweep interval for a peer that answers slowly: it is asked at most this many times
 /// less often. No outside reference.
 const SLOWEST: u32 = 4;
-
-/// One answered question: the host, and the replies of all addresses.
-type Answered = (DomainName, Round);
+/// The clock is not looked at more often than this.
+const SHORTEST_LOOK: Duration = Duration::from_millis(10);
 
 /// Asks one peer until the daemon ends.
 pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tag: GeoTag) {
@@ -32,7 +30,7 @@ pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, ta
         sweep.context.book.tick(&sweep.tag, now);
         let look = sweep.ask_what_is_due(now);
         tokio::select! {
-            Some(answered) = sweep.asking.join_next() => sweep.take(answered),
+            Some(rounds) = sweep.asking.join_next() => sweep.take(rounds.unwrap_or_default()),
             () = tokio::time::sleep_until(look.into()) => {}
             Ok(()) = hosts_changed.changed() => sweep.ask_new_hosts(),
             Ok(()) = glue_changed.changed() => sweep.next = Instant::now(),
@@ -44,9 +42,9 @@ struct Sweep {
     context: Arc<Context>,
     questions: Arc<PeerQuestions>,
     tag: GeoTag,
-    asking: JoinSet<Answered>,
+    asking: JoinSet<Vec<(DomainName, Round)>>,
     in_flight: BTreeSet<DomainName>,
-    asked: BTreeSet<DomainName>,
+    known: BTreeSet<DomainName>,
     next: Instant,
     started: Instant,
 }
@@ -60,7 +58,7 @@ impl Sweep {
             tag,
             asking: JoinSet::new(),
             in_flight: BTreeSet::new(),
-            asked: BTreeSet::new(),
+            known: BTreeSet::new(),
             next: now,
             started: now,
         }
@@ -71,16 +69,12 @@ impl Sweep {
         if self.next <= Instant::now() {
             self.sweep();
         }
-        let (doubted, _) = self.context.book.due(&self.tag, now);
-        for host in doubted {
-            self.ask(host, Effort::Doubt);
-        }
-        // What is in flight ends by itself and brings us back; only what waits for the clock counts here.
-        let (due, look) = self.context.book.due(&self.tag, now);
-        let look = look.filter(|at| *at > now || due.is_empty());
-        let look = look.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
-        let look = look.map_or(self.next, |wait| Instant::now() + wait.max(Duration::from_millis(10)));
-        look.min(self.next)
+        let (doubted, look) = self.context.book.due(&self.tag, now);
+        self.ask(doubted, Effort::Doubt);
+        // What is in flight ends by itself and brings us back; what is overdue beside it waits a moment.
+        let wait = look.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        let floor = if self.in_flight.is_empty() { SHORTEST_LOOK } else { SHORTEST_LOOK * 10 };
+        wait.map_or(self.next, |wait| (Instant::now() + wait.max(floor)).min(self.next))
     }
 
     fn sweep(&mut self) {
@@ -89,53 +83,48 @@ impl Sweep {
         let jitter = period.mul_f64(rand::random::<f64>() * 0.1);
         self.started = Instant::now();
         self.next = self.started + (period - jitter);
-        let hosts = self.context.book.hosts();
-        self.asked = hosts.iter().cloned().collect();
-        for host in hosts {
-            self.ask(host, Effort::Sweep);
-        }
+        self.ask_new_hosts();
+        self.ask(self.context.book.hosts(), Effort::Sweep);
     }
 
     fn ask_new_hosts(&mut self) {
         let hosts: BTreeSet<DomainName> = self.context.book.hosts().into_iter().collect();
-        let new: Vec<DomainName> = hosts.difference(&self.asked).cloned().collect();
-        self.asked = hosts;
-        for host in new {
-            self.ask(host, Effort::Sweep);
-        }
+        let new = hosts.difference(&self.known).cloned().collect();
+        self.known = hosts;
+        // A first verdict must survive one lost packet.
+        self.ask(new, Effort::Doubt);
     }
 
-    fn ask(&mut self, host: DomainName, effort: Effort) {
-        if self.in_flight.contains(&host) {
+    fn ask(&mut self, hosts: Vec<DomainName>, effort: Effort) {
+        let zones = self.context.served_zones();
+        let idle = hosts.into_iter().filter(|host| !self.in_flight.contains(host));
+        let asks: Vec<Ask> = idle.filter_map(|host| self.way_to(&zones, host)).collect();
+        if asks.is_empty() {
             return;
         }
-        let Some((addresses, question)) = self.way_to(&host) else { return };
-        self.in_flight.insert(host.clone());
+        self.in_flight.extend(asks.iter().map(|ask| ask.host.clone()));
         let questions = Arc::clone(&self.questions);
-        self.asking.spawn(async move {
-            let round = questions.ask_all(&addresses, &question, effort).await;
-            (host, round)
-        });
+        self.asking.spawn(async move { questions.ask(&asks, effort).await });
     }
 
     /// Where and what to ask; `None`: the peer's addresses have not been looked up yet.
-    fn way_to(&self, host: &DomainName) -> Option<(BTreeSet<Ipv4Addr>, DomainName)> {
-        let zones = self.context.served_zones();
-        let zone = zone_of(&zones, host)?;
-        Some((self.context.glue.addresses(zone.name(), &self.tag)?, local_targets_name(host).ok()?))
+    fn way_to(&self, zones: &[Zone], host: DomainName) -> Option<Ask> {
+        let zone = zone_of(zones, &host)?;
+        let addresses = self.context.glue.addresses(zone.name(), &self.tag)?;
+        Some(Ask { owner_name: local_targets_name(&host).ok()?, host, addresses })
     }
 
-    fn take(&mut self, answered: Result<Answered, tokio::task::JoinError>) {
-        let Ok((host, round)) = answered else { return };
-        self.in_flight.remove(&host);
-        self.context.book.hear(&self.tag, &host, &round, Timestamp::now());
-        if self.in_flight.is_empty() {
-            let period = self.context.settings.periods.peer_sweep;
-            let took = self.started.elapsed();
-            // A peer that needs longer than its interval is given room.
-            if took > period {
-                self.next = self.next.max(Instant::now() + took.min(period * SLOWEST));
-            }
+    fn take(&mut self, rounds: Vec<(DomainName, Round)>) {
+        let now = Timestamp::now();
+        for (host, round) in rounds {
+            self.in_flight.remove(&host);
+            self.context.book.hear(&self.tag, &host, &round, now);
+        }
+        let period = self.context.settings.periods.peer_sweep;
+        let took = self.started.elapsed();
+        // A peer that needs longer than its interval is given room.
+        if self.in_flight.is_empty() && took > period && self.next <= Instant::now() {
+            self.next = Instant::now() + took.min(period * SLOWEST);
         }
     }
 }

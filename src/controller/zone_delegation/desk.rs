@@ -73,7 +73,8 @@ impl Memory {
             self.proof_pause = None;
             period
         } else {
-            let pause = self.proof_pause.map_or(FIRST_PROOF_PAUSE, |pause| (pause * 2).min(LONGEST_PROOF_PAUSE));
+            let pause =
+                self.proof_pause.map_or(FIRST_PROOF_PAUSE, |pause| (pause * 2).min(LONGEST_PROOF_PAUSE));
             self.proof_pause = Some(pause);
             Some(pause)
         };
@@ -117,7 +118,12 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn memory(&self, name: &str) -> Memory {
-        self.memories.lock().expect("no panic while the desk is locked").get(name).cloned().unwrap_or_default()
+        self.memories
+            .lock()
+            .expect("no panic while the desk is locked")
+            .get(name)
+            .cloned()
+            .unwrap_or_default()
     }
 
     pub(crate) fn keep(&self, name: &str, memory: Memory) {

@@ -45,11 +45,13 @@ impl ZoneFacts {
 /// The zone that a spec names.
 pub(crate) fn zone(object: &ZoneDelegation) -> Result<Zone, String> {
     let spec = &object.spec;
-    let name = DomainName::parse(&spec.load_balanced_zone)
-        .map_err(|error| format!("spec.loadBalancedZone {:?} is no zone: {error}", spec.load_balanced_zone))?;
+    let name = DomainName::parse(&spec.load_balanced_zone).map_err(|error| {
+        format!("spec.loadBalancedZone {:?} is no zone: {error}", spec.load_balanced_zone)
+    })?;
     let parent = DomainName::parse(&spec.parent_zone)
         .map_err(|error| format!("spec.parentZone {:?} is no zone: {error}", spec.parent_zone))?;
-    let ttl = Ttl::from_secs(spec.dns_zone_neg_ttl).map_err(|error| format!("spec.dnsZoneNegTTL: {error}"))?;
+    let ttl =
+        Ttl::from_secs(spec.dns_zone_neg_ttl).map_err(|error| format!("spec.dnsZoneNegTTL: {error}"))?;
     Zone::new(name, parent, ttl).map_err(|error| error.to_string())
 }
 

@@ -43,7 +43,11 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
         Ok(object) => object,
         Err(invalid) => {
             let note = format!("this ZoneDelegation cannot be read: {}; correct it", invalid.error);
-            tracing::warn!(zone = guarded.name_any(), error = invalid.error, "A ZoneDelegation cannot be read.");
+            tracing::warn!(
+                zone = guarded.name_any(),
+                error = invalid.error,
+                "A ZoneDelegation cannot be read."
+            );
             context.announcer.warn("Unreadable", note, &guarded.object_ref(&())).await;
             return Ok(Action::await_change());
         }
@@ -131,7 +135,9 @@ async fn provide_for(
     if !memory.provider_is_due(&asked, pass.context.now()) {
         return;
     }
-    let Ok(desired) = DesiredDelegation::published(claimant.clone(), own.clone(), settings.ns_ttl) else { return };
+    let Ok(desired) = DesiredDelegation::published(claimant.clone(), own.clone(), settings.ns_ttl) else {
+        return;
+    };
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
     let visit = Visit { provider, log, desk: &pass.zones, who: &pass.who, object, desired: &desired, period };
@@ -200,8 +206,7 @@ async fn release(context: &Context, object: &ZoneDelegation) -> Result<(), PassE
         .iter()
         .filter(|finalizer| *finalizer != marks::ZONE_DELEGATION_FINALIZER)
         .collect();
-    let body =
-        json!({"metadata": {"resourceVersion": object.resource_version(), "finalizers": rest}});
+    let body = json!({"metadata": {"resourceVersion": object.resource_version(), "finalizers": rest}});
     match api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(&body)).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
@@ -210,11 +215,17 @@ async fn release(context: &Context, object: &ZoneDelegation) -> Result<(), PassE
 }
 
 /// All name servers of the zone as far as they are known.
-fn servers(context: &Context, zone: &Zone, claimant: &Claimant, own: &BTreeSet<IpAddr>) -> BTreeSet<DnsServer> {
+fn servers(
+    context: &Context,
+    zone: &Zone,
+    claimant: &Claimant,
+    own: &BTreeSet<IpAddr>,
+) -> BTreeSet<DnsServer> {
     let name = claimant.ns_name().to_string();
     let ours = own.iter().map(|address| DnsServer { name: name.clone(), address: address.to_string() });
     let peers = context.glue.servers(zone).into_iter();
-    let peers = peers.map(|(name, address)| DnsServer { name: name.to_string(), address: address.to_string() });
+    let peers =
+        peers.map(|(name, address)| DnsServer { name: name.to_string(), address: address.to_string() });
     ours.chain(peers).collect()
 }
 

@@ -83,7 +83,8 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
     let limits = Limits::for_zones(vec![claimant.clone()]);
-    let approved = plan.approve(&limits).map_err(|refusal| Stop::Refused(refusal.to_string(), refusal.reason()))?;
+    let approved =
+        plan.approve(&limits).map_err(|refusal| Stop::Refused(refusal.to_string(), refusal.reason()))?;
     let mut again = false;
     let mut waiting = None;
     for change in approved.changes() {
@@ -230,7 +231,8 @@ fn why(desired: &DesiredDelegation, approved: &ApprovedPlan) -> String {
 fn standing(visit: &Visit<'_>, approved: &ApprovedPlan, waiting: Option<&str>) -> Standing {
     let kind = ConditionKind::InSync;
     if let Some(task) = waiting {
-        let message = format!("the change is pending: it waits for approval as {task} at {}", visit.provider.id());
+        let message =
+            format!("the change is pending: it waits for approval as {task} at {}", visit.provider.id());
         return Standing::new(Condition::bad(kind, "WaitingForApproval", message));
     }
     if let Some(first) = approved.skipped().first() {
@@ -240,7 +242,9 @@ fn standing(visit: &Visit<'_>, approved: &ApprovedPlan, waiting: Option<&str>) -
     let withdrawn = matches!(visit.desired.wish(), Wish::Withdrawn);
     let findings = approved.findings();
     let in_sync = match findings.first() {
-        None => Condition::good(kind, "InSync", format!("{} holds what this cluster wants", visit.provider.id())),
+        None => {
+            Condition::good(kind, "InSync", format!("{} holds what this cluster wants", visit.provider.id()))
+        }
         Some(first) => {
             let message = findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             Condition::good(kind, first.reason(), message)
@@ -271,11 +275,15 @@ fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
         Stop::Audit(error) => {
             let chain = crate::controller::cache::Chain(error);
             tracing::warn!(%zone, error = %chain, "The change log failed; nothing is changed at the provider.");
-            let message = format!("nothing is changed at {} because the change log cannot be written: {error}", visit.provider.id());
+            let message = format!(
+                "nothing is changed at {} because the change log cannot be written: {error}",
+                visit.provider.id()
+            );
             (Condition::bad(kind, error.reason(), message), Some(backoff))
         }
         Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), visit.period),
     };
     memory.standing = Some(Standing::new(condition));
-    memory.next_provider = pause.and_then(|pause| now.checked_add(pause.max(Duration::from_millis(100))).ok());
+    memory.next_provider =
+        pause.and_then(|pause| now.checked_add(pause.max(Duration::from_millis(100))).ok());
 }

@@ -27,7 +27,8 @@ pub(crate) async fn report(
     let key = Key::of(object);
     let needed: Vec<&Condition> = conditions.iter().collect();
     conditions.push(ready(&needed, "the delegation is served and holds this cluster's name server"));
-    let live_conditions = object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let live_conditions =
+        object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = object.metadata.generation;
     let (conditions, events) =
         context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, now);
