@@ -31,6 +31,7 @@ impl Writer<'_> {
             set(&mut fields, field, value::normalise(field, sent)?);
         }
         self.check_attributes(&fields)?;
+        self.check_definition_rights(kind, fields.get("name"))?;
         if let Some(missing) =
             kind.fields.iter().find(|field| field.required && !fields.contains_key(field.name))
         {
@@ -73,6 +74,7 @@ impl Writer<'_> {
             set(&mut object.fields, field, value::normalise(field, sent)?);
         }
         self.check_attributes(&object.fields)?;
+        self.check_definition_rights(object.kind, object.fields.get("name"))?;
         self.resolve_view(object.kind, &mut object.fields)?;
         let fields = self.checked(object)?;
         self.store.replace(id, fields);
@@ -84,6 +86,7 @@ impl Writer<'_> {
         let Some(object) = self.store.get(id).cloned() else { return Ok(()) };
         self.check_operation(object.kind, 'd', "delete")?;
         zone::check_lock(self, &object, None)?;
+        self.check_definition_rights(object.kind, object.fields.get("name"))?;
         match object.kind.name {
             "extensibleattributedef" => self.forget_attribute(object.text("name")),
             "view" => zone::check_view_is_unused(self, &object)?,
@@ -103,14 +106,18 @@ impl Writer<'_> {
         if self.rules.read_only_candidate {
             return Err(WapiError::Conflict("The Grid Master Candidate is read-only.".to_owned()));
         }
-        if kind.name == "extensibleattributedef" && !self.account.superuser {
-            return Err(WapiError::Conflict(
-                "Cannot create extensible attribute definition. Only superusers can manage extensible attribute \
-                 definition"
-                    .to_owned(),
-            ));
-        }
         Ok(())
+    }
+
+    fn check_definition_rights(&self, kind: &ObjectType, name: Option<&Value>) -> Result<(), WapiError> {
+        if kind.name != "extensibleattributedef" || self.account.superuser {
+            return Ok(());
+        }
+        let name = name.and_then(Value::as_str).unwrap_or_default();
+        Err(WapiError::Conflict(format!(
+            "Cannot create extensible attribute definition '{name}'. Only superusers can manage extensible attribute \
+             definition"
+        )))
     }
 
     /// Fills in the default view and refuses one that does not exist.
