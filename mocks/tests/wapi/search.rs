@@ -105,3 +105,16 @@ async fn a_type_describes_its_fields() {
     let view = fields.iter().find(|field| field["name"] == "view").unwrap();
     assert_eq!((&view["supports"], &view["standard_field"]), (&json!("rws"), &json!(true)));
 }
+
+#[tokio::test]
+async fn a_renamed_view_takes_its_zones_along_under_new_references() {
+    let bench = bench();
+    let view = bench.get("view?name=internal").await.json()[0]["_ref"].as_str().unwrap().to_owned();
+    let zone = bench.get("zone_auth?view=internal").await.json()[0]["_ref"].as_str().unwrap().to_owned();
+    assert_eq!(bench.put(&view, json!({"name": "Internal DNS"})).await.status, 200);
+    assert_eq!(bench.get(&zone).await.status, 404);
+    let found = bench.get("zone_auth?view=Internal%20DNS").await.json();
+    let renamed = found[0]["_ref"].as_str().unwrap();
+    assert!(renamed.ends_with(":example.com/Internal%20DNS"), "{renamed}");
+    assert_eq!(bench.get(renamed).await.status, 200);
+}

@@ -1,7 +1,7 @@
 //! Batches, scheduled and approved writes.
 
 use crate::harness::{Bench, PASSWORD, USER, bench, builder, delegation, read, refusal, server};
-use gslb_mocks::wapi::Account;
+use gslb_mocks::wapi::{Account, Rules};
 use serde_json::{Value, json};
 
 fn compare_and_set(owner: &str) -> Value {
@@ -106,4 +106,22 @@ async fn only_superusers_define_extensible_attributes() {
     assert_eq!(as_user(USER, PASSWORD).await.status, 201);
     let found = bench.get("extensibleattributedef?name=Revision").await.json();
     assert_eq!((&found[0]["name"], &found[0]["type"]), (&json!("Revision"), &json!("STRING")));
+}
+
+#[tokio::test]
+async fn mandatory_attributes_are_enforced_only_when_the_rules_say_so_inferred() {
+    let bench = bench();
+    let definition = json!({"name": "Site", "type": "STRING", "flags": "M"});
+    bench.created("extensibleattributedef", definition).await;
+    bench.created("zone_delegated", delegation("a.example.com")).await;
+    bench.grid.set_rules(Rules { enforces_mandatory_attributes: true, ..Rules::default() });
+    assert_eq!(bench.post("zone_delegated", delegation("b.example.com")).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_read_only_candidate_refuses_writes_inferred() {
+    let bench = bench();
+    bench.grid.set_rules(Rules { read_only_candidate: true, ..Rules::default() });
+    assert_eq!(bench.post("zone_delegated", delegation("a.example.com")).await.status, 400);
+    assert_eq!(bench.get("zone_delegated").await.status, 200);
 }
