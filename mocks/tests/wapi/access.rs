@@ -149,7 +149,7 @@ async fn the_journal_tells_who_asked_what_on_which_connection_and_keeps_no_secre
 }
 
 #[tokio::test]
-async fn a_read_only_account_cannot_delete_either() {
+async fn a_read_only_account_cannot_delete_either_inferred() {
     let bench = Bench::of(builder().account(Account::new("viewer", "pw").read_only()).build().unwrap());
     let reference = bench.delegated().await;
     let request = bench.client.delete(format!("{}/{reference}", bench.base)).basic_auth("viewer", Some("pw"));

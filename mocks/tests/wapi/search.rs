@@ -107,7 +107,7 @@ async fn a_type_describes_its_fields() {
 }
 
 #[tokio::test]
-async fn a_renamed_view_takes_its_zones_along_under_new_references() {
+async fn a_renamed_view_takes_its_zones_along_under_new_references_inferred() {
     let bench = bench();
     let view = bench.get("view?name=internal").await.json()[0]["_ref"].as_str().unwrap().to_owned();
     let zone = bench.get("zone_auth?view=internal").await.json()[0]["_ref"].as_str().unwrap().to_owned();

@@ -23,7 +23,7 @@ async fn owned(bench: &Bench) -> String {
 }
 
 #[tokio::test]
-async fn a_batch_compares_and_sets_with_state_variables() {
+async fn a_batch_compares_and_sets_with_state_variables_inferred() {
     let bench = bench();
     let reference = owned(&bench).await;
     let reply = bench.post("request", compare_and_set("cluster-1")).await;
@@ -124,4 +124,23 @@ async fn a_read_only_candidate_refuses_writes_inferred() {
     bench.grid.set_rules(Rules { read_only_candidate: true, ..Rules::default() });
     assert_eq!(bench.post("zone_delegated", delegation("a.example.com")).await.status, 400);
     assert_eq!(bench.get("zone_delegated").await.status, 200);
+}
+
+#[tokio::test]
+async fn the_restart_status_shows_what_was_true_when_it_was_requested() {
+    let bench = bench();
+    let grid = bench.get("grid").await.json()[0]["_ref"].as_str().unwrap().to_owned();
+    let status = async || {
+        let path = format!("{grid}?_function=requestrestartservicestatus");
+        assert_eq!(bench.post(&path, json!({"service_option": "DNS"})).await.status, 200);
+        bench.get("restartservicestatus").await.json()[0]["dns_status"].clone()
+    };
+    assert_eq!(status().await, "NO");
+    bench.delegated().await;
+    assert_eq!(status().await, "YES");
+    bench.post(&format!("{grid}?_function=restartservices"), json!({"service_option": "ALL"})).await;
+    assert_eq!(status().await, "NO");
+    assert_eq!(bench.grid.journal().effective_writes().len(), 1, "asking for the status changes nothing");
+    let unknown = bench.post(&format!("{grid}?_function=csv_export"), json!({})).await;
+    assert_eq!(unknown.refusal(), refusal(400, "Proto", "Function csv_export is not valid for this object"));
 }
