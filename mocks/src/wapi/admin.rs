@@ -8,12 +8,18 @@ use super::state::State;
 use super::store::Store;
 use super::{task, types};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// The grid as an administrator edits it by hand: as a superuser, without a request in the journal.
-#[derive(Debug)]
 pub struct Admin<'a> {
     state: &'a mut State,
     account: Account,
+}
+
+impl fmt::Debug for Admin<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admin").field("account", &self.account).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Admin<'a> {

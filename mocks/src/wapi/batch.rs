@@ -20,14 +20,14 @@ pub(crate) fn execute(
     if !request.args.is_empty() {
         return Err(WapiError::Proto("The request object takes no arguments".to_owned()));
     }
-    let saved = state.store.clone();
+    let saved = (state.store.clone(), state.waiting.clone());
     let result = match &request.body {
         Some(Value::Array(operations)) => run_all(state, account, operations).map(Value::from),
         Some(operation) => Variables::default().run(state, account, operation).map(Option::unwrap_or_default),
         None => Err(WapiError::Proto("The request body is missing".to_owned())),
     };
     if result.is_err() {
-        state.store = saved;
+        (state.store, state.waiting) = saved;
     }
     result.map(|body| Answer { status: 201, body })
 }

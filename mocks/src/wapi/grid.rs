@@ -12,14 +12,13 @@ use super::state::{RestartMode, State};
 use super::store::Store;
 use super::tls::SimulatorTls;
 use serde_json::json;
-use std::io;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use std::{fmt, io};
 use tokio::time::Instant;
 
 /// What the servers of one grid share.
-#[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) faults: Faults,
@@ -31,6 +30,13 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Shared {
+    /// Sessions and accounts are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("member", &self.member).finish_non_exhaustive()
     }
 }
 
@@ -161,7 +167,7 @@ impl Grid {
 }
 
 /// What a new grid holds.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct GridBuilder {
     username: String,
     password: String,
@@ -176,6 +182,15 @@ pub struct GridBuilder {
     rules: Rules,
     seed: u64,
     member: String,
+}
+
+impl fmt::Debug for GridBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GridBuilder")
+            .field("username", &self.username)
+            .field("zones", &self.zones)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for GridBuilder {

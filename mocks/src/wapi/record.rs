@@ -35,13 +35,7 @@ pub(crate) fn checked(writer: &Writer<'_>, mut record: Object) -> Result<Map<Str
     if record.kind.name == "record:cname" && record.text("name") == apex {
         return Err(WapiError::Conflict(format!("Zone '{apex}' cannot have an empty CNAME.")));
     }
-    if !writer.account.may_write {
-        let shown = record.kind.name.trim_start_matches("record:").to_uppercase();
-        return Err(WapiError::Conflict(format!(
-            "Write permission for the resource record type '{shown}' in the zone '{apex}' is required for this \
-             operation."
-        )));
-    }
+    writer.checked_rights(&record)?;
     super::zone::check_lock(writer, &record, None)?;
     check_neighbours(writer, &record)?;
     if !record.flag("use_ttl") {

@@ -86,6 +86,10 @@ impl Store {
     }
 
     fn touched(&mut self, kind: &ObjectType) {
+        // The status of services is looked at, not configured.
+        if kind.name == "restartservicestatus" {
+            return;
+        }
         self.revision += 1;
         if kind.is_zone() {
             self.zone_revision += 1;

@@ -11,6 +11,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub(crate) fn normalise(field: &Field, value: &Value) -> Result<Value, WapiError> {
     let invalid = || WapiError::invalid_value(field.name);
     match field.kind {
+        // Clients send null beside a name server group; all other lists refuse it.
+        Kind::Servers if field.name == "delegate_to" && value.is_null() => Ok(Value::Null),
         Kind::Servers => list(field, value, |element| server(element).ok_or_else(invalid)?),
         Kind::Members => list(field, value, |element| member(element).ok_or_else(invalid)),
         Kind::HostIpv4 => list(field, value, |element| host_address(element, "ipv4addr").ok_or_else(invalid)),

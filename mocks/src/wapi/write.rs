@@ -31,11 +31,13 @@ impl Writer<'_> {
             set(&mut fields, field, value::normalise(field, sent)?);
         }
         self.check_attributes(&fields)?;
+        self.check_definition_rights(kind, fields.get("name"))?;
         if let Some(missing) =
             kind.fields.iter().find(|field| field.required && !fields.contains_key(field.name))
         {
             return Err(WapiError::Proto(format!("field for create missing: {}", missing.name)));
         }
+        self.check_mandatory(kind, &fields)?;
         self.resolve_view(kind, &mut fields)?;
         let candidate = Object { id: 0, kind, fields };
         let fields = self.checked(candidate)?;
@@ -73,8 +75,12 @@ impl Writer<'_> {
             set(&mut object.fields, field, value::normalise(field, sent)?);
         }
         self.check_attributes(&object.fields)?;
+        self.check_definition_rights(object.kind, object.fields.get("name"))?;
         self.resolve_view(object.kind, &mut object.fields)?;
-        let fields = self.checked(object)?;
+        let (kind, fields) = (object.kind, self.checked(object)?);
+        if kind.name == "view" {
+            zone::view_renamed(self, id, &fields);
+        }
         self.store.replace(id, fields);
         Ok(())
     }
@@ -84,6 +90,8 @@ impl Writer<'_> {
         let Some(object) = self.store.get(id).cloned() else { return Ok(()) };
         self.check_operation(object.kind, 'd', "delete")?;
         zone::check_lock(self, &object, None)?;
+        self.check_definition_rights(object.kind, object.fields.get("name"))?;
+        self.checked_rights(&object)?;
         match object.kind.name {
             "extensibleattributedef" => self.forget_attribute(object.text("name")),
             "view" => zone::check_view_is_unused(self, &object)?,
@@ -103,14 +111,55 @@ impl Writer<'_> {
         if self.rules.read_only_candidate {
             return Err(WapiError::Conflict("The Grid Master Candidate is read-only.".to_owned()));
         }
-        if kind.name == "extensibleattributedef" && !self.account.superuser {
-            return Err(WapiError::Conflict(
-                "Cannot create extensible attribute definition. Only superusers can manage extensible attribute \
-                 definition"
-                    .to_owned(),
-            ));
-        }
         Ok(())
+    }
+
+    /// A missing permission is a conflict, and its text names what was lacking.
+    pub(crate) fn checked_rights(&self, object: &Object) -> Result<(), WapiError> {
+        if self.account.may_write {
+            return Ok(());
+        }
+        let what = if object.kind.is_record() {
+            let rtype = object.kind.name.trim_start_matches("record:").to_uppercase();
+            let zone = self.store.zone_of(object).unwrap_or_default();
+            format!("the resource record type '{rtype}' in the zone '{zone}'")
+        } else if object.kind.is_zone() {
+            format!("the zone '{}'", object.text("fqdn"))
+        } else {
+            format!("the object '{}'", object.text("name"))
+        };
+        Err(WapiError::Conflict(format!("Write permission for {what} is required for this operation.")))
+    }
+
+    /// Attributes flagged `M`: enforced only by the grid's own pages, unless the rules say otherwise.
+    fn check_mandatory(&self, kind: &ObjectType, fields: &Map<String, Value>) -> Result<(), WapiError> {
+        if !self.rules.enforces_mandatory_attributes || !(kind.is_zone() || kind.is_record()) {
+            return Ok(());
+        }
+        let has =
+            |name: &str| fields.get("extattrs").is_some_and(|attributes| attributes.get(name).is_some());
+        let missing = self
+            .store
+            .of_type("extensibleattributedef")
+            .find(|definition| definition.text("flags").contains('M') && !has(definition.text("name")));
+        match missing {
+            Some(definition) => Err(WapiError::Conflict(format!(
+                "The extensible attribute '{}' is required.",
+                definition.text("name")
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_definition_rights(&self, kind: &ObjectType, name: Option<&Value>) -> Result<(), WapiError> {
+        if kind.name != "extensibleattributedef" || self.account.superuser {
+            return Ok(());
+        }
+        let name = name.and_then(Value::as_str).unwrap_or_default();
+        Err(WapiError::Conflict(format!(
+            "Cannot create extensible attribute definition '{name}'. Only superusers can manage extensible attribute \
+             definition"
+        )))
     }
 
     /// Fills in the default view and refuses one that does not exist.
@@ -136,12 +185,7 @@ impl Writer<'_> {
         if object.kind.is_record() {
             return record::checked(self, object);
         }
-        if !self.account.may_write {
-            return Err(WapiError::Conflict(format!(
-                "Write permission for the object '{}' is required for this operation.",
-                object.text("name")
-            )));
-        }
+        self.checked_rights(&object)?;
         let twin = self.store.of_type(object.kind.name).any(|other| {
             other.id != object.id
                 && !object.text("name").is_empty()

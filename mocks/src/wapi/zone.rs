@@ -30,11 +30,7 @@ pub(crate) fn checked(writer: &Writer<'_>, mut zone: Object) -> Result<Map<Strin
     if zone.kind.name == "zone_delegated" {
         check_delegation(writer, &zone, is_forward)?;
     }
-    if !writer.account.may_write {
-        return Err(WapiError::Conflict(format!(
-            "Write permission for the zone '{fqdn}' is required for this operation."
-        )));
-    }
+    writer.checked_rights(&zone)?;
     keep_lock_holder(writer, &mut zone);
     if !zone.flag("use_delegated_ttl") {
         // Without its flag the value is ignored; a read shows the inherited one.
@@ -138,6 +134,18 @@ fn keep_lock_holder(writer: &Writer<'_>, zone: &mut Object) {
         zone.fields.remove("locked_by");
     } else if zone.text("locked_by").is_empty() {
         zone.fields.insert("locked_by".to_owned(), writer.account.name.clone().into());
+    }
+}
+
+/// Objects name their view, so a new name reaches all of them.
+pub(crate) fn view_renamed(writer: &mut Writer<'_>, id: u64, fields: &Map<String, Value>) {
+    let Some(old) = writer.store.get(id).map(|view| view.text("name").to_owned()) else { return };
+    let Some(new) = fields.get("name").filter(|name| name.as_str() != Some(&old)).cloned() else { return };
+    let inside: Vec<Object> =
+        writer.store.all().filter(|object| object.text("view") == old).cloned().collect();
+    for mut object in inside {
+        object.fields.insert("view".to_owned(), new.clone());
+        writer.store.replace(object.id, object.fields);
     }
 }
 

@@ -147,3 +147,20 @@ async fn the_journal_tells_who_asked_what_on_which_connection_and_keeps_no_secre
     let printed = format!("{entries:?}");
     assert!(!printed.contains(PASSWORD) && !printed.contains("Basic") && !printed.contains("ibapauth"));
 }
+
+#[tokio::test]
+async fn a_read_only_account_cannot_delete_either_inferred() {
+    let bench = Bench::of(builder().account(Account::new("viewer", "pw").read_only()).build().unwrap());
+    let reference = bench.delegated().await;
+    let request = bench.client.delete(format!("{}/{reference}", bench.base)).basic_auth("viewer", Some("pw"));
+    let reply = read(request.send().await.unwrap()).await;
+    let text = "Write permission for the zone 'gslb.example.com' is required for this operation.";
+    assert_eq!(reply.refusal(), refusal(400, "Data.Conflict", text));
+}
+
+#[test]
+fn debug_output_of_a_grid_holds_no_password() {
+    let builder = builder();
+    let printed = format!("{builder:?} {:?} {:?}", builder.clone().build(), Account::new(USER, PASSWORD));
+    assert!(!printed.contains(PASSWORD), "{printed}");
+}

@@ -58,7 +58,7 @@ async fn a_read_shows_base_fields_and_others_only_when_asked() {
 }
 
 #[tokio::test]
-async fn a_slash_in_a_reference_may_be_encoded_but_nothing_twice() {
+async fn a_slash_in_a_reference_may_be_encoded_but_nothing_twice_inferred() {
     let bench = bench();
     let reference = bench.delegated().await;
     let (start, view) = reference.rsplit_once('/').unwrap();
@@ -77,7 +77,7 @@ async fn names_are_stored_in_lower_case() {
 }
 
 #[tokio::test]
-async fn one_name_per_view_is_one_zone_of_any_kind() {
+async fn one_name_per_view_is_one_zone_of_any_kind_inferred() {
     let bench = bench();
     bench.delegated().await;
     let duplicate = "Duplicate object 'gslb.example.com' of type zone exists in the database.";
@@ -92,7 +92,7 @@ async fn one_name_per_view_is_one_zone_of_any_kind() {
 }
 
 #[tokio::test]
-async fn the_closest_enclosing_zone_must_be_authoritative() {
+async fn the_closest_enclosing_zone_must_be_authoritative_inferred() {
     let bench = bench();
     let not_found = refusal(400, "Data.Conflict", "The action is not allowed. A parent was not found.");
     assert_eq!(bench.post("zone_delegated", delegation("gslb.example.org")).await.refusal(), not_found);
@@ -242,6 +242,17 @@ async fn a_lock_keeps_others_out_until_it_is_lifted() {
     assert_eq!(zone.locked_by.as_deref(), Some("dns-team"));
     let unlock =
         bench.post(&format!("{reference}?_function=lock_unlock_zone"), json!({"operation": "UNLOCK"})).await;
-    assert_eq!((unlock.status.as_u16(), unlock.text.as_str()), (200, "{}"));
+    assert_eq!(unlock.status, 200);
     assert_eq!(bench.put(&reference, json!({"comment": "mine"})).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_name_server_group_takes_the_place_of_the_list_which_reads_null() {
+    let bench = bench();
+    let body = json!({"fqdn": "gslb.example.com", "delegate_to": null, "ns_group": "outside"});
+    let reference = bench.created("zone_delegated", body).await;
+    let read = bench.get(&format!("{reference}?_return_fields=delegate_to,ns_group")).await.json();
+    assert_eq!(read, json!({"_ref": REFERENCE, "delegate_to": null, "ns_group": "outside"}));
+    let neither = bench.post("zone_delegated", json!({"fqdn": "apps.example.com", "ns_group": null})).await;
+    assert_eq!(neither.refusal(), refusal(400, "Proto", "field for create missing: delegate_to"));
 }

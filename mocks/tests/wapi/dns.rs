@@ -57,7 +57,7 @@ fn two_servers() -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn a_delegation_is_answered_by_a_referral_with_glue_for_names_in_the_parent() {
+async fn a_delegation_is_answered_by_a_referral_with_glue_for_names_in_the_parent_inferred() {
     let bench = bench();
     let (address, _dns) = served(&bench).await;
     bench.created("zone_delegated", two_servers()).await;
@@ -104,7 +104,7 @@ async fn a_zone_change_goes_live_with_the_restart_and_a_record_at_once() {
     let grid = bench.get("grid").await.json()[0]["_ref"].as_str().unwrap().to_owned();
     let arguments = json!({"member_order": "SIMULTANEOUSLY", "restart_option": "RESTART_IF_NEEDED", "service_option": "DNS"});
     let reply = bench.post(&format!("{grid}?_function=restartservices"), arguments).await;
-    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, "{}"));
+    assert_eq!(reply.status, 200);
     assert_eq!(ask(address, "gslb.example.com.", RecordType::A).await.authorities.len(), 1);
 }
 

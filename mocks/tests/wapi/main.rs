@@ -7,3 +7,6 @@ mod delegation;
 mod dns;
 mod faults;
 mod harness;
+mod records;
+mod search;
+mod transactions;

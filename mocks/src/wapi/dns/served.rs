@@ -81,14 +81,11 @@ impl<'a> Served<'a> {
 
     /// All records at a name, but not below a cut.
     pub(super) fn records_at(&self, name: &str, apex: &'a Object) -> Vec<Record> {
-        let mut records: Vec<Record> = self.objects(apex).filter(|object| object.text("name") == name).fold(
-            Vec::new(),
-            |mut records, object| {
-                let ttl = object.fields.get("ttl").and_then(ttl_of).unwrap_or_else(|| zone_ttl(apex));
-                records.extend(data(object).into_iter().filter_map(|data| record(name, ttl, data)));
-                records
-            },
-        );
+        let mut records = Vec::new();
+        for object in self.objects(apex, |owner| owner == name) {
+            let ttl = object.fields.get("ttl").and_then(ttl_of).unwrap_or_else(|| zone_ttl(apex));
+            records.extend(data(object).into_iter().filter_map(|data| record(name, ttl, data)));
+        }
         if name == apex.text("fqdn") {
             records.push(self.soa(apex));
             let primaries =
@@ -113,7 +110,7 @@ impl<'a> Served<'a> {
     pub(super) fn exists(&self, name: &str, apex: &'a Object) -> bool {
         let fqdn = apex.text("fqdn");
         name == fqdn
-            || self.objects(apex).any(|object| is_within(object.text("name"), name))
+            || self.objects(apex, |owner| is_within(owner, name)).next().is_some()
             || self.system_names(apex).any(|(server, _)| is_within(server, name))
             || self.delegations(fqdn).any(|zone| is_within(zone.text("fqdn"), name))
     }
@@ -131,15 +128,15 @@ impl<'a> Served<'a> {
         Record::from_rdata(name, negative, RData::SOA(soa))
     }
 
-    /// Records of the zone: live, except below cuts and in zones of their own.
-    fn objects(&self, apex: &'a Object) -> impl Iterator<Item = &'a Object> {
+    /// Records of the zone whose names pass the test: live, except below cuts and in zones of their own.
+    fn objects(&self, apex: &'a Object, test: impl Fn(&str) -> bool) -> impl Iterator<Item = &'a Object> {
         let fqdn = apex.text("fqdn");
         let view = self.view;
         self.state.store.all().filter(move |object| {
             object.kind.is_record()
+                && test(object.text("name"))
                 && object.text("view") == view
                 && !object.flag("disable")
-                && is_within(object.text("name"), fqdn)
                 && self.state.store.zone_of(object).as_deref() == Some(fqdn)
         })
     }
