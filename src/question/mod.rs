@@ -12,6 +12,8 @@ mod client;
 mod network;
 mod referral;
 mod resolve;
+#[cfg(test)]
+mod tests;
 mod transport;
 mod wire;
 

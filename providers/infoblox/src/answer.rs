@@ -23,6 +23,15 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
+impl Answer {
+    /// Whether the grid's API wrote it, and not a web server, a candidate or a proxy before it.
+    pub(crate) fn is_from_wapi(&self) -> bool {
+        !self.status.is_server_error()
+            && self.status != StatusCode::FORBIDDEN
+            && serde_json::from_str::<Value>(&self.body).is_ok()
+    }
+}
+
 /// An error with what the provider has to know beyond it.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -128,12 +128,9 @@ impl Client {
         let answer = self.send_with(request, &credential).await;
         match &answer {
             Ok(answer) if answer.status == StatusCode::UNAUTHORIZED => attempt.rejected(self.now()).await,
-            // A 403 says nothing about the password, a 5xx may come from a proxy.
-            Ok(answer) if answer.status == StatusCode::FORBIDDEN || answer.status.is_server_error() => {
-                attempt.unanswered().await;
-            }
-            Ok(_) => attempt.accepted().await,
-            Err(_) => attempt.unanswered().await,
+            // Only WAPI itself has looked at the password: a 403, a 5xx or a page may come from before it.
+            Ok(answer) if answer.is_from_wapi() => attempt.accepted().await,
+            Ok(_) | Err(_) => attempt.unanswered().await,
         }
         answer
     }

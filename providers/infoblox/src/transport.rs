@@ -25,7 +25,8 @@ fn words(error: &reqwest::Error) -> (Kind, &'static str) {
     if error.is_timeout() {
         return (Kind::Slow, "no reply within INFOBLOX_HTTP_REQUEST_TIMEOUT");
     }
-    let io = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let kinds = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let io = kinds.filter(|kind| *kind != io::ErrorKind::Other).last();
     let words = match io {
         Some(io::ErrorKind::ConnectionRefused) => "the connection was refused",
         Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => "the connection was reset",
@@ -43,16 +44,21 @@ fn words(error: &reqwest::Error) -> (Kind, &'static str) {
 }
 
 fn certificate_problem(error: &reqwest::Error) -> Option<String> {
-    causes(error).find_map(|cause| {
-        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let tls = cause.downcast_ref().or_else(|| inner?.downcast_ref::<rustls::Error>())?;
-        match tls {
-            rustls::Error::InvalidCertificate(problem) => Some(problem.to_string()),
-            _ => None,
-        }
+    causes(error).find_map(|cause| match cause.downcast_ref()? {
+        rustls::Error::InvalidCertificate(problem) => Some(problem.to_string()),
+        _ => None,
     })
 }
 
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(error.source(), |cause| (*cause).source())
+    std::iter::successors(error.source(), |cause| below(*cause))
+}
+
+/// The next cause. An I/O error that wraps another error names as its source the source of that one, so the
+/// wrapped error itself would be skipped.
+fn below<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => cause.source(),
+    }
 }
