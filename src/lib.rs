@@ -1,0 +1,3 @@
+//! gslb-bridge: global load balancing for Kubernetes over the DNS that a company already runs.
+
+pub mod audit;
