@@ -1,6 +1,7 @@
 //! The daemon: everything that touches the world. Rules live in `gslb-core`.
 
 pub mod audit;
+pub mod cli;
 pub mod config;
 mod controller;
 pub mod dns;
