@@ -2,6 +2,7 @@
 
 mod changes;
 mod crds;
+mod run;
 mod table;
 
 use std::ffi::OsString;
@@ -26,6 +27,8 @@ struct Cli {
 enum Command {
     /// Print the CustomResourceDefinitions of all kinds as YAML.
     Crds,
+    /// Run the controller of this cluster. Settings come from the environment.
+    Run(run::RunArgs),
     /// Read and verify the log of changes at providers.
     Changes(changes::ChangesArgs),
 }
@@ -95,9 +98,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<Ending> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(io::stdout());
     let ending = match command {
         Command::Crds => crds::run(&mut out),
+        Command::Run(arguments) => runtime.block_on(run::run(arguments)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
     }?;
     out.flush().context("cannot print")?;

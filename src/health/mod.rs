@@ -1,15 +1,12 @@
-//! stub
-/// p
-#[derive(Debug, Clone, Default)]
-pub struct Progress;
-impl Progress {
-    /// t
-    pub fn tick(&self) {}
-}
-/// r
-#[derive(Debug, Clone, Default)]
-pub struct Readiness;
-impl Readiness {
-    /// t
-    pub fn set_ready(&self, _c: &str) {}
-}
+//! The pages for probes and Prometheus: `/livez` (alias `/healthz`), `/readyz`, `/metrics`.
+//!
+//! Loops hold a [`Progress`] and tick it; parts that must be up before the daemon is useful hold a
+//! [`Readiness`] and say so.
+
+mod pages;
+mod progress;
+mod readiness;
+
+pub use pages::{BindError, METRICS_TYPE, Pages, bind};
+pub use progress::Progress;
+pub use readiness::{Component, Readiness};
