@@ -106,7 +106,7 @@ pub(super) fn apply(
         let conflict = entry.set.intersection(&comparison.changed);
         if !conflict.is_empty() {
             entry.set.subtract(&conflict);
-            conflicts.push((entry.writer.clone(), entry.time.clone(), conflict));
+            conflicts.push((entry.writer.clone(), conflict));
         }
     }
     if !force && !conflicts.is_empty() {
@@ -198,17 +198,14 @@ fn strip(set: &mut FieldSet, ignored: &[&str]) {
 }
 
 /// The 409 of server-side apply, in the words of Kubernetes: kubectl explains it to its user.
-fn conflict_error(conflicts: &[(Writer, Value, FieldSet)]) -> ApiError {
-    let describe = |(writer, time, _): &(Writer, Value, FieldSet)| {
+fn conflict_error(conflicts: &[(Writer, FieldSet)]) -> ApiError {
+    let describe = |(writer, _): &(Writer, FieldSet)| {
         let mut text = format!("conflict with {:?}", writer.manager);
         if !writer.subresource.is_empty() {
             text += &format!(" with subresource {:?}", writer.subresource);
         }
         if !writer.applies {
             text += &format!(" using {}", writer.api_version);
-            if let Some(time) = time.as_str() {
-                text += &format!(" at {time}");
-            }
         }
         text
     };
@@ -217,7 +214,7 @@ fn conflict_error(conflicts: &[(Writer, Value, FieldSet)]) -> ApiError {
             .iter()
             .flat_map(|conflict| {
                 let message = describe(conflict);
-                conflict.2.paths().into_iter().map(
+                conflict.1.paths().into_iter().map(
                     move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path}),
                 )
             })
@@ -226,7 +223,7 @@ fn conflict_error(conflicts: &[(Writer, Value, FieldSet)]) -> ApiError {
     let plural = if count == 1 { "conflict" } else { "conflicts" };
     let lines: Vec<String> = conflicts
         .iter()
-        .map(|conflict| match conflict.2.paths().as_slice() {
+        .map(|conflict| match conflict.1.paths().as_slice() {
             [one] => format!("{}: {one}", describe(conflict)),
             many => format!("{}:\n- {}", describe(conflict), many.join("\n- ")),
         })
