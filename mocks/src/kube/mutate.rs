@@ -10,6 +10,7 @@ use super::kinds::Kind;
 use super::managed::{self, Writer};
 use super::object::{self, Key};
 use super::patch;
+use super::protobuf;
 use super::read::{in_version, selector};
 use super::request::{Format, delete_options, parse_body};
 use super::status::ApiError;
@@ -25,11 +26,8 @@ pub(super) fn answer(
 ) -> Result<Reply, ApiError> {
     let content_type = content_type(asked);
     let patch_type = if asked.verb == "patch" { content_type.as_str() } else { "" };
-    if asked.verb != "patch"
-        && !asked.body.is_empty()
-        && !["", "application/json", "application/yaml"].contains(&content_type.as_str())
-    {
-        return Err(ApiError::unsupported_media_type(&content_type));
+    if asked.verb != "patch" && !asked.body.is_empty() && !BODIES.contains(&content_type.as_str()) {
+        return Err(ApiError::unsupported_media_type(&BODIES[1..]));
     }
     let body = parse_body(asked.body)?;
     let write = describe(asked, kind, patch_type == APPLY);
@@ -47,6 +45,8 @@ pub(super) fn answer(
     Ok(Reply::Json { code, body, warnings: written.warnings })
 }
 
+/// Media types of whole objects; none at all counts as JSON.
+const BODIES: [&str; 4] = ["", "application/json", "application/yaml", protobuf::MEDIA_TYPE];
 const APPLY: &str = "application/apply-patch+yaml";
 
 fn content_type(asked: &Asked<'_>) -> String {
@@ -105,7 +105,12 @@ fn patch_in_place(
         "application/strategic-merge-patch+json" if !write.kind.custom => {
             patch::strategic_merge(&write.kind.schema.root, &mut after, &body);
         }
-        other => return Err(ApiError::unsupported_media_type(other)),
+        _ => {
+            let strategic = (!write.kind.custom).then_some("application/strategic-merge-patch+json");
+            let accepted = ["application/json-patch+json", "application/merge-patch+json", APPLY];
+            let accepted: Vec<&str> = accepted.into_iter().chain(strategic).collect();
+            return Err(ApiError::unsupported_media_type(&accepted));
+        }
     }
     store.update(write, &before, after, Ownership::Record)
 }
@@ -148,7 +153,13 @@ impl Store {
             );
             return Err(ApiError::conflict(kind, &write.key.name, &detail));
         }
-        object::set_metadata(&mut config, "name", Some(json!(write.key.name)));
+        if before.is_none() && object::name(&config).is_empty() {
+            let message = format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                write.key.name
+            );
+            return Err(ApiError::bad_request(message));
+        }
         if config["kind"] == kind.kind && config["apiVersion"] == kind.api_version() {
             to_stored(kind, &mut config);
         }
