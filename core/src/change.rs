@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::delegation::{Delegation, ObservedDelegation, Presence};
 use crate::name::DomainName;
@@ -48,6 +49,11 @@ impl Change {
             Self::Replace { .. } => "Replace",
             Self::Delete { .. } => "Delete",
         }
+    }
+
+    /// Name of this change by its content: equal changes have equal names, on every replica.
+    pub fn id(&self) -> String {
+        content_id(self)
     }
 
     /// The delegated zone.
@@ -119,6 +125,13 @@ impl Change {
             (Self::Replace { .. } | Self::Delete { .. }, _) => Ok(Presence::Absent),
         }
     }
+}
+
+/// The first 12 hexadecimal digits of the SHA-256 of a value's JSON: enough to tell the plans of one log apart,
+/// short enough to be read out on the phone.
+pub(crate) fn content_id(value: &impl Serialize) -> String {
+    let json = serde_json::to_vec(value).expect("plain data with text keys");
+    hex::encode(Sha256::digest(json)).chars().take(12).collect()
 }
 
 fn pairs(delegation: Option<&Delegation>) -> BTreeSet<(&DomainName, Option<IpAddr>)> {

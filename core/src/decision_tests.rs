@@ -5,6 +5,7 @@ use crate::given::{
     ALL_DOWN, FRA, NOW, NYC, SIN, UNSURE, answers, failover, given, resorts_to, round_robin, tag, targets,
 };
 use crate::health::Health::{Healthy, NotFound, Unhealthy};
+use crate::peer::Verdict;
 
 /// The strategies of rows R1 to R4, which differ in the label only.
 fn by_health() -> [Strategy; 2] {
@@ -278,10 +279,6 @@ fn every_answer_tells_its_reason_and_its_sites() {
 fn a_view_lends_the_decision_its_tier_its_targets_and_their_age() {
     let mut view = View::new(NOW);
     assert_eq!(Sight::from(&view), Sight { tier: Tier::Unknown, targets: targets(&[]), heard: None });
-    view.hear(
-        crate::peer::Verdict::Positive(targets(NYC)),
-        crate::peer::Timing { hold: SignedDuration::ZERO, reloading: false },
-        NOW,
-    );
+    view.hear(Verdict::Positive(targets(NYC)), NOW);
     assert_eq!(Sight::from(&view), Sight { tier: Tier::Good, targets: targets(NYC), heard: Some(NOW) });
 }

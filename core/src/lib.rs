@@ -9,7 +9,7 @@
 //! 1. [`name`], [`ttl`], [`zone`]: what everything is called, and which hosts a zone can serve.
 //! 2. [`strategy`], [`health`], [`target`]: what a Gslb asks for, and what the cluster has to offer.
 //! 3. [`reply`], [`peer`]: what the other clusters say, and what a silence is worth.
-//! 4. [`decision`], [`endpoint`]: what a host answers, and the records that say so.
+//! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
 //! 5. [`publication`], [`condition`]: one pass over one Gslb, and how all of it is told to the user.
 //! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`limits`]: a zone delegation, from what
 //!    was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
@@ -32,6 +32,7 @@ pub mod name;
 pub mod peer;
 pub mod plan;
 pub mod publication;
+pub mod published;
 pub mod reply;
 pub mod strategy;
 pub mod target;

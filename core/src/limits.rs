@@ -139,6 +139,11 @@ impl ApprovedPlan {
         &self.zone
     }
 
+    /// Name of this plan by its content.
+    pub fn id(&self) -> String {
+        crate::change::content_id(self)
+    }
+
     /// In the order in which they are made.
     pub fn changes(&self) -> &[ApprovedChange] {
         &self.changes

@@ -12,6 +12,7 @@ use crate::decision::{Answer, Basis, Decision, Inputs, Own, Sight, decide};
 use crate::endpoint::{Endpoint, host_endpoints};
 use crate::health::{Health, HealthPolicy};
 use crate::name::{DomainName, GeoTag};
+use crate::published::{EmptyAnswer, UnansweredHost, UnansweredHosts};
 use crate::strategy::{Accepted, RawStrategy, SpecProblem};
 use crate::target::Targets;
 use crate::zone::{HostProblem, Zone, zone_of};
@@ -122,15 +123,6 @@ pub struct PeerSight {
     pub answering: bool,
 }
 
-/// How a DNS server that knows us answers for a host without a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EmptyAnswer {
-    /// The name exists, without data.
-    NoData,
-    /// Ask somebody else.
-    ServFail,
-}
-
 /// One host of the Gslb after the pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostReport {
@@ -154,7 +146,7 @@ pub struct Publication {
     /// The records, hosts in the order of names.
     pub endpoints: Vec<Endpoint>,
     /// Hosts of this Gslb without a record.
-    pub empty: BTreeMap<DomainName, EmptyAnswer>,
+    pub unanswered: UnansweredHosts,
     /// The strategy that is in force now; `None`: none was ever accepted, nothing is published.
     pub accepted: Option<Accepted>,
     /// The hosts that are served, in the order of the referenced object.
@@ -172,7 +164,7 @@ pub fn publish(seen: &Observation<'_>, now: Timestamp) -> Publication {
     let (hosts, host_problems) = served_hosts(seen);
     let mut publication = Publication {
         endpoints: Vec::new(),
-        empty: BTreeMap::new(),
+        unanswered: UnansweredHosts::default(),
         accepted,
         hosts: Vec::new(),
         conditions: Vec::new(),
@@ -215,7 +207,11 @@ fn served_hosts(seen: &Observation<'_>) -> (Vec<Served>, Vec<HostProblem>) {
             Ok(host) => match hosts.iter_mut().find(|known| known.host == host) {
                 Some(known) => known.services.extend(server.services.iter().cloned()),
                 None => {
-                    hosts.push(Served { written: server.host.clone(), host, services: server.services.clone() });
+                    hosts.push(Served {
+                        written: server.host.clone(),
+                        host,
+                        services: server.services.clone(),
+                    });
                 }
             },
             Err(problem) => problems.push(problem),
@@ -281,11 +277,12 @@ fn publish_host(
     let own = endpoints.iter().find(|endpoint| endpoint.owner_name == served.host);
     let targets = own.map(|endpoint| endpoint.targets.clone()).unwrap_or_default();
     if targets.is_empty() {
-        let empty = match &decision.answer {
+        let answer = match &decision.answer {
             Answer::AllDown if !waiting => EmptyAnswer::NoData,
             Answer::AllDown | Answer::Unsure | Answer::Targets { .. } => EmptyAnswer::ServFail,
         };
-        publication.empty.insert(served.host.clone(), empty);
+        let unanswered = UnansweredHost { answer, ttl: accepted.ttl };
+        publication.unanswered.0.insert(served.host.clone(), unanswered);
     }
     publication.endpoints.extend(endpoints);
     publication.hosts.push(HostReport {

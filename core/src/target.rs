@@ -100,7 +100,8 @@ mod tests {
     #[test]
     fn an_address_shared_by_two_clusters_stays_with_the_first() {
         let tag = |text| GeoTag::parse(text).unwrap();
-        let map = TargetMap::from([(tag("eu"), targets(1)), (tag("us"), targets(1)), (tag("za"), targets(2))]);
+        let map =
+            TargetMap::from([(tag("eu"), targets(1)), (tag("us"), targets(1)), (tag("za"), targets(2))]);
         assert_eq!(
             without_duplicates(&map),
             TargetMap::from([(tag("eu"), targets(1)), (tag("za"), targets(2))])

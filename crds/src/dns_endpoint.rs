@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gslb_core::published::UnansweredHosts;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,25 +83,11 @@ pub struct DnsEndpointStatus {
     pub observed_generation: Option<i64>,
 }
 
-/// How the DNS server answers for a host of a Gslb that has no record now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum EmptyAnswer {
-    /// Every site said that it does not serve the host.
-    NoData,
-    /// Some site could not be asked.
-    ServFail,
-}
-
-/// Value of the annotation [`marks::EMPTY_HOSTS`]: hosts without a record.
-pub type EmptyHosts = BTreeMap<String, EmptyAnswer>;
-
 impl DnsEndpoint {
-    /// The hosts that have no record, from the annotation; none if it is absent.
-    ///
-    /// # Errors
-    /// The annotation is not what we write.
-    pub fn empty_hosts(&self) -> Result<EmptyHosts, serde_json::Error> {
-        self.annotation(marks::EMPTY_HOSTS).map_or_else(|| Ok(EmptyHosts::new()), serde_json::from_str)
+    /// The hosts that have no record, from the annotation, and sentences about what cannot be read in it; none
+    /// if it is absent.
+    pub fn unanswered_hosts(&self) -> (UnansweredHosts, Vec<String>) {
+        self.annotation(marks::UNANSWERED_HOSTS).map(UnansweredHosts::parse).unwrap_or_default()
     }
 
     /// The last accepted strategy, from the annotation.

@@ -55,8 +55,10 @@ pub const API_APPROVED: &str = "api-approved.kubernetes.io";
 pub const API_APPROVED_DNS_ENDPOINT: &str = "https://github.com/kubernetes-sigs/external-dns/pull/2007";
 
 /// Our annotation of an application DNSEndpoint: the hosts without a record and how to answer for them,
-/// see [`EmptyHosts`](crate::dns_endpoint::EmptyHosts).
-pub const EMPTY_HOSTS: &str = "gslb-bridge.io/hosts";
+/// see [`UnansweredHosts`](gslb_core::published::UnansweredHosts).
+pub const UNANSWERED_HOSTS: &str = "gslb-bridge.io/hosts";
 /// Our annotation of an application DNSEndpoint: the last accepted strategy as JSON, which goes on while an
 /// edit of the Gslb is invalid.
 pub const ACCEPTED_STRATEGY: &str = "gslb-bridge.io/accepted-strategy";
+/// Our annotation of a ProviderChange without outcome: the writer that may still write the outcome.
+pub const CHANGE_LOG_WRITER: &str = "gslb-bridge.io/change-log-writer";

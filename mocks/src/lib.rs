@@ -1,1 +1,5 @@
 //! Stand-ins for the outside world, for tests and the sandbox only.
+
+pub mod kube;
+pub mod recording;
+pub mod wapi;

@@ -3,7 +3,6 @@
 //! A whole object is never kept: facts are small, and an update that changes none of them triggers nothing.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::{Mutex, MutexGuard};
 
 use futures::{Stream, StreamExt};
@@ -30,7 +29,11 @@ impl Key {
 
 impl std::fmt::Display for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.namespace.is_empty() { f.write_str(&self.name) } else { write!(f, "{}/{}", self.namespace, self.name) }
+        if self.namespace.is_empty() {
+            f.write_str(&self.name)
+        } else {
+            write!(f, "{}/{}", self.namespace, self.name)
+        }
     }
 }
 
@@ -39,6 +42,7 @@ impl std::fmt::Display for Key {
 pub(crate) struct Cache<V> {
     facts: Mutex<BTreeMap<Key, V>>,
     synced: watch::Sender<bool>,
+    version: watch::Sender<u64>,
 }
 
 /// One fact that changed; `None`: absent.
@@ -50,7 +54,11 @@ pub(crate) struct Changed<'a, V> {
 
 impl<V: Clone + PartialEq> Cache<V> {
     pub(crate) fn new() -> Self {
-        Self { facts: Mutex::new(BTreeMap::new()), synced: watch::Sender::new(false) }
+        Self {
+            facts: Mutex::new(BTreeMap::new()),
+            synced: watch::Sender::new(false),
+            version: watch::Sender::new(0),
+        }
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<V> {
@@ -64,13 +72,22 @@ impl<V: Clone + PartialEq> Cache<V> {
     /// Facts that satisfy a test, in the order of keys.
     pub(crate) fn select(&self, test: impl Fn(&Key, &V) -> bool) -> Vec<(Key, V)> {
         let facts = self.lock();
-        facts.iter().filter(|(key, fact)| test(key, fact)).map(|(key, fact)| (key.clone(), fact.clone())).collect()
+        facts
+            .iter()
+            .filter(|(key, fact)| test(key, fact))
+            .map(|(key, fact)| (key.clone(), fact.clone()))
+            .collect()
     }
 
     /// Waits until the first list has been read whole. Nothing may be taken for absent before.
     pub(crate) async fn synced(&self) {
         // The sender lives as long as `self`.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await.is_ok();
+    }
+
+    /// Waits until a fact changes.
+    pub(crate) async fn changed(&self) {
+        let _ = self.version.subscribe().changed().await.is_ok();
     }
 
     /// Follows a watch until it ends, telling every fact that changed.
@@ -92,6 +109,7 @@ impl<V: Clone + PartialEq> Cache<V> {
                 }
                 Ok(Event::InitDone) => {
                     self.replace(std::mem::take(&mut listed), &mut on_change);
+                    self.version.send_modify(|version| *version += 1);
                     self.synced.send_replace(true);
                 }
                 Ok(Event::Apply(object)) => {
@@ -100,6 +118,7 @@ impl<V: Clone + PartialEq> Cache<V> {
                     let before = self.lock().insert(key.clone(), after.clone());
                     if before.as_ref() != Some(&after) {
                         on_change(Changed { key: &key, before: before.as_ref(), after: Some(&after) });
+                        self.version.send_modify(|version| *version += 1);
                     }
                 }
                 Ok(Event::Delete(object)) => {
@@ -107,10 +126,13 @@ impl<V: Clone + PartialEq> Cache<V> {
                     let before = self.lock().remove(&key);
                     if before.is_some() {
                         on_change(Changed { key: &key, before: before.as_ref(), after: None });
+                        self.version.send_modify(|version| *version += 1);
                     }
                 }
                 // The watcher starts again by itself; what was read stays in force.
-                Err(error) => tracing::warn!(error = %Chain(&error), kind = short_kind::<K>(), "A watch failed; it is tried again."),
+                Err(error) => {
+                    tracing::warn!(error = %Chain(&error), kind = short_kind::<K>(), "A watch failed; it is tried again.")
+                }
             }
         }
     }
@@ -150,6 +172,3 @@ impl std::fmt::Display for Chain<'_> {
         Ok(())
     }
 }
-
-/// Keeps a future's type out of a struct.
-pub(crate) type Boxed<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;

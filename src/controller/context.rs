@@ -17,8 +17,10 @@ use super::registry::Registry;
 use super::slices::Slices;
 use super::write::Writer;
 use super::zone_delegation::live::ZoneFacts;
-use crate::config::settings::Settings;
+use crate::config::Settings;
+use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
+use crate::peer::glue::Glue;
 
 /// Shared by all passes.
 pub(crate) struct Context {
@@ -31,6 +33,8 @@ pub(crate) struct Context {
     pub(crate) zones: Cache<ZoneFacts>,
     pub(crate) registry: Registry,
     pub(crate) book: Arc<Book>,
+    pub(crate) glue: Glue,
+    pub(crate) questions: Arc<PeerQuestions>,
     pub(crate) writer: Writer,
     pub(crate) announcer: Announcer,
     pub(crate) addresses: Mutex<BTreeMap<Key, LastAddresses>>,

@@ -52,7 +52,8 @@ impl From<Ingress> for IngressFacts {
         let servers = rules.into_iter().map(|rule| {
             // A rule without `http` is a host without Services (F-19).
             let paths = rule.http.map(|http| http.paths).unwrap_or_default();
-            let services = paths.into_iter().filter_map(|path| path.backend.service).map(|service| service.name);
+            let services =
+                paths.into_iter().filter_map(|path| path.backend.service).map(|service| service.name);
             let services = services.map(|name| ServiceName { namespace: namespace.clone(), name }).collect();
             Server { host: rule.host.unwrap_or_default(), services }
         });
@@ -86,7 +87,7 @@ impl From<Service> for ServiceFacts {
 impl From<EndpointSlice> for SliceFacts {
     fn from(slice: EndpointSlice) -> Self {
         let service = slice.labels().get(SERVICE_NAME).cloned();
-        let ready = slice.endpoints.unwrap_or_default().iter().any(|endpoint| {
+        let ready = slice.endpoints.iter().any(|endpoint| {
             let ready = endpoint.conditions.as_ref().and_then(|conditions| conditions.ready).unwrap_or(true);
             ready && !endpoint.addresses.is_empty()
         });

@@ -40,7 +40,13 @@ pub(crate) struct Writer(Mutex<BTreeMap<(&'static str, Key), Written>>);
 
 impl Writer {
     /// Whether the server has to be told.
-    pub(crate) fn differs(&self, what: &'static str, key: &Key, desired: &Value, live: Option<&Live>) -> bool {
+    pub(crate) fn differs(
+        &self,
+        what: &'static str,
+        key: &Key,
+        desired: &Value,
+        live: Option<&Live>,
+    ) -> bool {
         let written = self.lock();
         let last = written.get(&(what, key.clone())).filter(|last| last.desired == *desired);
         match (live, last) {
@@ -62,7 +68,7 @@ impl Writer {
         &self,
         what: Write<'_>,
         api: &Api<K>,
-        body: &impl Serialize,
+        body: &(impl Serialize + Debug),
         view: impl Fn(&K) -> Value,
     ) -> kube::Result<K>
     where
@@ -84,8 +90,8 @@ impl Writer {
     }
 
     /// Forgets a deleted object.
-    pub(crate) fn forget(&self, key: &Key) {
-        self.lock().retain(|(_, known), _| known != key);
+    pub(crate) fn forget(&self, what: &'static str, key: &Key) {
+        self.lock().remove(&(what, key.clone()));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, Key), Written>> {

@@ -120,8 +120,7 @@ impl Book {
     pub(crate) fn set_absent(&self, tag: &GeoTag, absent: bool) {
         let mut plain = self.lock();
         let changed = if absent { plain.absent.insert(tag.clone()) } else { plain.absent.remove(tag) };
-        let hosts: Vec<DomainName> =
-            if changed { plain.hosts.keys().cloned().collect() } else { Vec::new() };
+        let hosts: Vec<DomainName> = if changed { plain.hosts.keys().cloned().collect() } else { Vec::new() };
         drop(plain);
         for host in hosts {
             self.changes.send(host).unwrap_or_default();
@@ -148,7 +147,8 @@ impl Book {
     pub(crate) fn waits_until(&self, host: &DomainName, now: Timestamp) -> Option<Timestamp> {
         let plain = self.lock();
         let until = *plain.watched_since.get(host)? + FIRST_VERDICT;
-        let pending = plain.members().any(|(_, views)| views.get(host).is_none_or(|view| !view.has_verdict()));
+        let pending =
+            plain.members().any(|(_, views)| views.get(host).is_none_or(|view| !view.has_verdict()));
         (pending && now < until).then_some(until)
     }
 

@@ -3,7 +3,9 @@
 //! [`book`] is the shared memory, [`sweep`] asks for `localtargets-` records, [`glue`] finds the peers'
 //! addresses, [`memory`] carries the views over a restart.
 
+pub(crate) mod ask;
 pub(crate) mod book;
 pub(crate) mod glue;
+pub(crate) mod look_up;
 pub(crate) mod memory;
 pub(crate) mod sweep;

@@ -10,7 +10,13 @@ mod views;
 
 pub use round::{Round, Verdict};
 pub use view::{
-    Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, RELAY_REFRESH, State, Tier, Timing, Transition,
-    View,
+    Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, RELAY_REFRESH, State, Tier, Transition, View,
 };
 pub use views::{PeerViews, Remembered};
+
+#[cfg(test)]
+mod given;
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod tests;

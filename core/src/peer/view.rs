@@ -9,8 +9,11 @@ use crate::target::Targets;
 
 /// A relayed word counts while its witness repeats it this often.
 pub const RELAY_REFRESH: SignedDuration = SignedDuration::from_secs(5);
-/// Silent tries after the sweep that raised the doubt, before a peer counts as lost.
-const SILENT_TRIES: u8 = 3;
+/// When the tries start after the sweep that raised the doubt on a silent peer: each waits for the one before,
+/// whose time-out is 0.5 or 1 s. One that fails at once (a refusal, a closed port) must not use them up within
+/// milliseconds, or a restart of the peer's DNS server would look like its end.
+const SILENT_TRIES: [SignedDuration; 3] =
+    [SignedDuration::ZERO, SignedDuration::from_millis(500), SignedDuration::from_millis(1500)];
 /// Verdict on a silent peer at the latest this long after the doubt arose, whatever the tries do.
 const SILENT_VERDICT: SignedDuration = SignedDuration::from_secs(3);
 /// A negative answer without AA must be repeated for this long.
@@ -21,16 +24,6 @@ const RELOAD_VERDICT: SignedDuration = SignedDuration::from_secs(5);
 /// When to ask again after a negative answer without AA; then every second.
 const NEGATIVE_REPEATS: [SignedDuration; 3] =
     [SignedDuration::from_millis(300), SignedDuration::from_secs(1), SignedDuration::from_secs(2)];
-
-/// Bounds that the machine is run with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    /// How long evidence may hold the last word of a silent peer: `splitBrainThresholdSeconds` of the Gslb, or
-    /// `PEER_HOLD_SECONDS`.
-    pub hold: SignedDuration,
-    /// Whether at least three hosts of this peer vanished together.
-    pub reloading: bool,
-}
 
 /// Why the last word is doubted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +45,8 @@ pub struct Doubt {
     pub since: Timestamp,
     /// Rounds asked since.
     pub tries: u8,
+    /// Whether so many hosts of the peer vanished with this one that its DNS server is rather reloading.
+    pub together: bool,
 }
 
 /// Why a peer has no targets for a host.
@@ -77,10 +72,8 @@ pub struct LastWord {
 /// Where a view stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Never heard. `asked`: at least one round brought no word.
+    /// Never heard.
     Unknown {
-        /// Whether a round has been asked.
-        asked: bool,
         /// Since when its addresses contradict each other.
         mixed_since: Option<Timestamp>,
     },
@@ -146,12 +139,14 @@ pub struct View {
     pub(super) state: State,
     pub(super) last_word: Option<LastWord>,
     pub(super) since: Timestamp,
+    /// Whether a round was asked since the start of this process.
+    pub(super) asked: bool,
 }
 
 impl View {
     /// A view of a host that the peer was never asked about.
     pub fn new(now: Timestamp) -> Self {
-        Self { state: State::Unknown { asked: false, mixed_since: None }, last_word: None, since: now }
+        Self { state: State::Unknown { mixed_since: None }, last_word: None, since: now, asked: false }
     }
 
     /// Where it stands.
@@ -179,33 +174,36 @@ impl View {
     }
 
     /// Whether a first verdict exists: the host may be published without waiting for this peer any longer.
+    ///
+    /// What was restored after a restart is none: the peer may have changed its mind meanwhile.
     pub fn has_verdict(&self) -> bool {
-        !matches!(self.state, State::Unknown { asked: false, .. })
+        self.asked
     }
 
     /// Takes in what a round said.
-    pub fn hear(&mut self, verdict: Verdict, timing: Timing, now: Timestamp) -> Transition {
+    pub fn hear(&mut self, verdict: Verdict, now: Timestamp) -> Transition {
         let before = self.clone();
+        self.asked = true;
         match verdict {
             Verdict::Positive(targets) => {
                 self.last_word = Some(LastWord { targets, at: now });
                 self.state = State::Answered;
             }
-            Verdict::Negative { authoritative } => self.hear_no(authoritative, timing, now),
+            Verdict::Negative { authoritative } => self.hear_no(authoritative, now),
             Verdict::Mixed(_) => self.hear_both(now),
             Verdict::NoWord(cause) => self.hear_nothing(cause, now),
         }
         self.transition(&before, now)
     }
 
-    fn hear_no(&mut self, authoritative: bool, timing: Timing, now: Timestamp) {
+    fn hear_no(&mut self, authoritative: bool, now: Timestamp) {
         let down = State::NoTargets(NoTargetsReason::Negative);
         self.state = match &self.state {
             // A gslb-bridge server knows; and without a word to protect there is nothing to doubt.
             _ if authoritative => down,
             State::Unknown { .. } | State::Lost(_) | State::NoTargets(_) => down,
             State::Doubt(doubt) if !matches!(doubt.cause, DoubtCause::NoWord(_)) => {
-                let wait = if timing.reloading { RELOAD_VERDICT } else { NEGATIVE_VERDICT };
+                let wait = if doubt.together { RELOAD_VERDICT } else { NEGATIVE_VERDICT };
                 if now.duration_since(doubt.since) >= wait {
                     down
                 } else {
@@ -231,9 +229,9 @@ impl View {
             State::Answered | State::Doubt(_) | State::Relayed { .. } | State::Held => {
                 State::Doubt(Doubt::new(DoubtCause::Mixed, now))
             }
-            State::Unknown { mixed_since, .. } => match mixed_since {
+            State::Unknown { mixed_since } => match mixed_since {
                 Some(since) if now.duration_since(*since) >= RELOAD_VERDICT => inconsistent,
-                since => State::Unknown { asked: true, mixed_since: Some(since.unwrap_or(now)) },
+                since => State::Unknown { mixed_since: Some(since.unwrap_or(now)) },
             },
             // Without a consistent yes neither comes back.
             State::Lost(cause) => State::Lost(cause.clone()),
@@ -248,26 +246,31 @@ impl View {
                 let silent = matches!(doubt.cause, DoubtCause::NoWord(_));
                 let doubt =
                     doubt.again(if silent { DoubtCause::NoWord(cause.clone()) } else { doubt.cause.clone() });
-                if silent && doubt.tries >= SILENT_TRIES || doubt.expired(now) {
+                if silent && usize::from(doubt.tries) >= SILENT_TRIES.len() || doubt.expired(now) {
                     State::Lost(cause)
                 } else {
                     State::Doubt(doubt)
                 }
             }
-            State::Unknown { mixed_since, .. } => State::Unknown { asked: true, mixed_since: *mixed_since },
+            State::Unknown { mixed_since } => State::Unknown { mixed_since: *mixed_since },
             State::Lost(_) => State::Lost(cause),
             // These already live without the peer's own word.
             State::Relayed { .. } | State::Held | State::NoTargets(_) => return,
         };
     }
 
-    /// Takes in what others say.
-    pub fn consider(&mut self, evidence: Evidence, timing: Timing, now: Timestamp) -> Transition {
+    /// Takes in what others say. They speak for a silent peer; against its own "no" they count for nothing.
+    ///
+    /// `hold`: how long a probe may hold the last word, `splitBrainThresholdSeconds` of the Gslb or
+    /// `PEER_HOLD_SECONDS`.
+    pub fn consider(&mut self, evidence: Evidence, hold: SignedDuration, now: Timestamp) -> Transition {
         let before = self.clone();
         match (evidence, &self.state) {
             (
                 Evidence::Witness { by, targets: Some(targets) },
-                State::Doubt(_) | State::Lost(_) | State::Relayed { .. },
+                State::Doubt(Doubt { cause: DoubtCause::NoWord(_), .. })
+                | State::Lost(_)
+                | State::Relayed { .. },
             ) => {
                 self.last_word = Some(LastWord { targets, at: now });
                 self.state = State::Relayed { witness: by, refreshed: now };
@@ -275,9 +278,10 @@ impl View {
             (Evidence::Witness { targets: None, .. }, State::Held | State::Relayed { .. }) => {
                 self.state = State::NoTargets(NoTargetsReason::Witnessed);
             }
-            (Evidence::Probe { reachable: true }, State::Doubt(_) | State::Lost(_))
-                if self.holdable(timing, now) =>
-            {
+            (
+                Evidence::Probe { reachable: true },
+                State::Doubt(Doubt { cause: DoubtCause::NoWord(_), .. }) | State::Lost(_),
+            ) if self.holdable(hold, now) => {
                 self.state = State::Held;
             }
             (Evidence::Probe { reachable: false }, State::Held) => self.state = State::Lost(NoWord::Timeout),
@@ -287,11 +291,11 @@ impl View {
     }
 
     /// Lets time pass: what is bounded ends.
-    pub fn tick(&mut self, timing: Timing, now: Timestamp) -> Transition {
+    pub fn tick(&mut self, hold: SignedDuration, now: Timestamp) -> Transition {
         let before = self.clone();
         let over = match &self.state {
-            State::Held => !self.holdable(timing, now),
-            State::Relayed { refreshed, .. } => now.duration_since(*refreshed) > RELAY_REFRESH,
+            State::Held => !self.holdable(hold, now),
+            State::Relayed { refreshed, .. } => now.duration_since(*refreshed) >= RELAY_REFRESH,
             State::Doubt(doubt) => doubt.expired(now),
             State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => false,
         };
@@ -302,17 +306,18 @@ impl View {
     }
 
     /// When the peer should be asked again outside its sweep, or the clock be looked at.
-    pub fn next_look(&self, timing: Timing) -> Option<Timestamp> {
+    pub fn next_look(&self, hold: SignedDuration) -> Option<Timestamp> {
         match &self.state {
             State::Doubt(doubt) => Some(doubt.next_try()),
-            State::Held => self.last_word.as_ref().map(|word| word.at + timing.hold),
+            // A bound beyond the calendar never ends.
+            State::Held => self.last_word.as_ref().and_then(|word| word.at.checked_add(hold).ok()),
             State::Relayed { refreshed, .. } => Some(*refreshed + RELAY_REFRESH),
             State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => None,
         }
     }
 
-    fn holdable(&self, timing: Timing, now: Timestamp) -> bool {
-        self.last_word.as_ref().is_some_and(|word| now.duration_since(word.at) < timing.hold)
+    fn holdable(&self, hold: SignedDuration, now: Timestamp) -> bool {
+        self.last_word.as_ref().is_some_and(|word| now.duration_since(word.at) < hold)
     }
 
     fn silence(&self) -> NoWord {
@@ -357,9 +362,9 @@ impl View {
     /// Stable name of what led to the state.
     pub fn cause(&self) -> &'static str {
         match &self.state {
-            State::Unknown { mixed_since: Some(_), .. } => "PeerInconsistent",
-            State::Unknown { asked: false, .. } => "NotAsked",
-            State::Unknown { .. } => "NeverHeard",
+            State::Unknown { mixed_since: Some(_) } => "PeerInconsistent",
+            State::Unknown { mixed_since: None } if self.asked => "NeverHeard",
+            State::Unknown { mixed_since: None } => "NotAsked",
             State::Answered => "Answered",
             State::Doubt(Doubt { cause: DoubtCause::Negative, .. }) => "NegativeWithoutAuthority",
             State::Doubt(Doubt { cause: DoubtCause::Mixed, .. }) => "PeerInconsistent",
@@ -376,12 +381,12 @@ impl View {
 }
 
 impl Doubt {
-    fn new(cause: DoubtCause, since: Timestamp) -> Self {
-        Self { cause, since, tries: 0 }
+    pub(super) fn new(cause: DoubtCause, since: Timestamp) -> Self {
+        Self { cause, since, tries: 0, together: false }
     }
 
     fn again(&self, cause: DoubtCause) -> Self {
-        Self { cause, since: self.since, tries: self.tries.saturating_add(1) }
+        Self { cause, tries: self.tries.saturating_add(1), ..*self }
     }
 
     fn expired(&self, now: Timestamp) -> bool {
@@ -395,8 +400,10 @@ impl Doubt {
 
     fn next_try(&self) -> Timestamp {
         match self.cause {
-            // The tries after silence follow each other at once; their time-outs are the pause.
-            DoubtCause::NoWord(_) => self.since,
+            DoubtCause::NoWord(_) => {
+                let tries = usize::from(self.tries);
+                self.since + SILENT_TRIES.get(tries).copied().unwrap_or(SILENT_VERDICT)
+            }
             DoubtCause::Negative | DoubtCause::Mixed => {
                 let tries = usize::from(self.tries);
                 let repeat = NEGATIVE_REPEATS.get(tries).copied().unwrap_or_else(|| {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::round::Round;
-use super::view::{Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, State, Timing, Transition, View};
+use super::view::{Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, State, Transition, View};
 use crate::name::DomainName;
 use crate::reply::NoWord;
 use crate::target::Targets;
@@ -60,27 +60,25 @@ impl PeerViews {
 
     /// Takes in a round about one host; nothing happens for a host that is not watched.
     pub fn hear(&mut self, host: &DomainName, round: &Round, now: Timestamp) -> Option<Transition> {
-        let timing = self.timing(host);
-        Some(self.views.get_mut(host)?.hear(round.verdict(), timing, now))
+        let transition = self.views.get_mut(host)?.hear(round.verdict(), now);
+        self.mark_together(host);
+        Some(transition)
     }
 
     /// Takes in what others say about one host.
     pub fn consider(&mut self, host: &DomainName, evidence: Evidence, now: Timestamp) -> Option<Transition> {
-        let timing = self.timing(host);
-        Some(self.views.get_mut(host)?.consider(evidence, timing, now))
+        let hold = self.hold(host);
+        Some(self.views.get_mut(host)?.consider(evidence, hold, now))
     }
 
     /// Lets time pass for all hosts; gives those that changed.
     pub fn tick(&mut self, now: Timestamp) -> Vec<(DomainName, Transition)> {
-        let hosts: Vec<DomainName> = self.views.keys().cloned().collect();
         let mut changed = Vec::new();
-        for host in hosts {
-            let timing = self.timing(&host);
-            if let Some(view) = self.views.get_mut(&host) {
-                let transition = view.tick(timing, now);
-                if transition.decisive || transition.renamed {
-                    changed.push((host, transition));
-                }
+        for (host, view) in &mut self.views {
+            let hold = self.holds.get(host).copied().unwrap_or_default();
+            let transition = view.tick(hold, now);
+            if transition.decisive || transition.renamed {
+                changed.push((host.clone(), transition));
             }
         }
         changed
@@ -90,14 +88,14 @@ impl PeerViews {
     pub fn due(&self, now: Timestamp) -> Vec<DomainName> {
         let doubted = self.views.iter().filter(|(_, view)| matches!(view.state, State::Doubt(_)));
         doubted
-            .filter(|(host, view)| view.next_look(self.timing(host)).is_some_and(|at| at <= now))
+            .filter(|(host, view)| view.next_look(self.hold(host)).is_some_and(|at| at <= now))
             .map(|(host, _)| host.clone())
             .collect()
     }
 
     /// When [`Self::due`] or [`Self::tick`] will next have something to say.
     pub fn next_look(&self) -> Option<Timestamp> {
-        self.views.iter().filter_map(|(host, view)| view.next_look(self.timing(host))).min()
+        self.views.iter().filter_map(|(host, view)| view.next_look(self.hold(host))).min()
     }
 
     /// What to store.
@@ -111,35 +109,46 @@ impl PeerViews {
         for (host, remembered) in stored {
             if let Some(view) = self.views.get_mut(host)
                 && matches!(view.state, State::Unknown { .. })
-                && let Some(restored) = remembered.view(now)
+                && let Some(restored) = remembered.view(view.asked, now)
             {
                 *view = restored;
             }
         }
     }
 
-    fn timing(&self, host: &DomainName) -> Timing {
-        let hold = self.holds.get(host).copied().unwrap_or_default();
-        Timing { hold, reloading: self.vanished_with(host) >= TOGETHER }
+    fn hold(&self, host: &DomainName) -> SignedDuration {
+        self.holds.get(host).copied().unwrap_or_default()
     }
 
-    /// How many hosts of this peer vanished together with this one, itself included.
-    fn vanished_with(&self, host: &DomainName) -> usize {
-        let vanished = |view: &View| match &view.state {
-            State::Doubt(Doubt { cause: DoubtCause::Negative | DoubtCause::Mixed, since, .. }) => {
-                Some(*since)
-            }
-            State::Doubt(_)
-            | State::Unknown { .. }
-            | State::Answered
-            | State::Relayed { .. }
-            | State::Held
-            | State::Lost(_)
-            | State::NoTargets(_) => None,
+    /// Marks the doubts of all hosts that vanished together with this one, if they are that many. The mark stays:
+    /// the first host that is back must not make the others look like single deaths.
+    fn mark_together(&mut self, host: &DomainName) {
+        let Some(since) = self.views.get_mut(host).and_then(vanished).map(|doubt| doubt.since) else {
+            return;
         };
-        let Some(since) = self.views.get(host).and_then(vanished) else { return 0 };
-        let together = |other: Timestamp| since.duration_since(other).abs() <= TOGETHER_WITHIN;
-        self.views.values().filter_map(vanished).filter(|other| together(*other)).count()
+        let mut doubts: Vec<&mut Doubt> = self
+            .views
+            .values_mut()
+            .filter_map(vanished)
+            .filter(|other| since.duration_since(other.since).abs() <= TOGETHER_WITHIN)
+            .collect();
+        if doubts.len() >= TOGETHER {
+            doubts.iter_mut().for_each(|doubt| doubt.together = true);
+        }
+    }
+}
+
+/// The doubt of a host that the peer, or one of its addresses, denied.
+fn vanished(view: &mut View) -> Option<&mut Doubt> {
+    match &mut view.state {
+        State::Doubt(doubt) if !matches!(doubt.cause, DoubtCause::NoWord(_)) => Some(doubt),
+        State::Doubt(_)
+        | State::Unknown { .. }
+        | State::Answered
+        | State::Relayed { .. }
+        | State::Held
+        | State::Lost(_)
+        | State::NoTargets(_) => None,
     }
 }
 
@@ -158,7 +167,7 @@ impl Remembered {
         }
     }
 
-    fn view(&self, now: Timestamp) -> Option<View> {
+    fn view(&self, asked: bool, now: Timestamp) -> Option<View> {
         let last_word = self.heard.map(|at| LastWord { targets: self.targets.clone(), at });
         let state = match (self.state.as_str(), &last_word) {
             // Silence now leads through Doubt to Lost, an answer confirms it.
@@ -167,6 +176,6 @@ impl Remembered {
             ("NoTargets", _) => State::NoTargets(NoTargetsReason::Negative),
             _ => return None,
         };
-        Some(View { state, last_word, since: now })
+        Some(View { state, last_word, since: now, asked })
     }
 }

@@ -1,1 +1,26 @@
-//! Infoblox WAPI as a provider.
+//! Infoblox WAPI as a provider of zone delegations.
+//!
+//! Modules in reading order: [`settings`] and [`credentials`] (what an operator gives), [`provider`] (the
+//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `wire` and `convert`
+//! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
+//! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring).
+
+mod answer;
+mod breaker;
+pub mod calls;
+mod client;
+mod convert;
+pub mod credentials;
+pub mod login;
+mod lower;
+pub mod provider;
+mod session;
+pub mod settings;
+mod transport;
+mod wire;
+
+pub use calls::{CallObserver, Operation};
+pub use credentials::Credentials;
+pub use login::{ForgetfulMemory, LoginMemory};
+pub use provider::Infoblox;
+pub use settings::{Clock, GridAddress, Settings, SetupError, install_crypto_provider};

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use gslb_core::endpoint::Endpoint;
 use gslb_core::name::DomainName;
-use gslb_core::publication::{EmptyAnswer, Publication, Standing};
+use gslb_core::publication::{Publication, Standing};
 use gslb_core::strategy::{Accepted, RawStrategy};
 use gslb_core::ttl::Ttl;
-use gslb_crds::{DnsEndpoint, DnsEndpointSpec, Gslb, dns_endpoint, gslb, marks};
+use gslb_crds::{DnsEndpoint, DnsEndpointSpec, Gslb, gslb, marks};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::core::DeserializeGuard;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ use crate::controller::write::Live;
 const DNS_TYPE_KEYS: [&str; 2] = [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY];
 /// Annotations that are ours.
 const ANNOTATIONS: [&str; 4] =
-    [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY, marks::EMPTY_HOSTS, marks::ACCEPTED_STRATEGY];
+    [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY, marks::UNANSWERED_HOSTS, marks::ACCEPTED_STRATEGY];
 
 /// What counts of a DNSEndpoint.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,12 +33,32 @@ pub(crate) struct EndpointFacts {
     pub(crate) standing: BTreeMap<DomainName, Standing>,
 }
 
+impl EndpointFacts {
+    /// One that does not parse is known to exist, and nothing of it is used.
+    pub(crate) fn read(guarded: DeserializeGuard<DnsEndpoint>) -> Self {
+        match guarded.0 {
+            Ok(object) => Self::from(object),
+            Err(invalid) => {
+                let resource_version = invalid.metadata.resource_version.unwrap_or_default();
+                let live = Live { resource_version, view: Value::Null };
+                let owners = invalid.metadata.owner_references.unwrap_or_default();
+                let owner = owners.into_iter().find(|owner| owner.controller == Some(true));
+                let owner = owner.map(|owner| owner.uid);
+                Self { live, owner, raw_in_force: None, standing: BTreeMap::new() }
+            }
+        }
+    }
+}
+
 impl From<DnsEndpoint> for EndpointFacts {
     fn from(object: DnsEndpoint) -> Self {
         let owner = object.owner_references().iter().find(|owner| owner.controller == Some(true));
         let standing = object.spec.endpoints.iter().filter_map(standing).collect();
         Self {
-            live: Live { resource_version: object.resource_version().unwrap_or_default(), view: view(&object) },
+            live: Live {
+                resource_version: object.resource_version().unwrap_or_default(),
+                view: view(&object),
+            },
             owner: owner.map(|owner| owner.uid.clone()),
             raw_in_force: in_force(&object),
             standing,
@@ -48,7 +69,10 @@ impl From<DnsEndpoint> for EndpointFacts {
 /// The part of a DNSEndpoint that we write.
 pub(crate) fn view(object: &DnsEndpoint) -> Value {
     let pick = |from: &BTreeMap<String, String>, keys: &[&str]| -> BTreeMap<String, String> {
-        from.iter().filter(|(key, _)| keys.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
+        from.iter()
+            .filter(|(key, _)| keys.contains(&key.as_str()))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
     };
     let owner = object.owner_references().iter().find(|owner| owner.controller == Some(true));
     json!({
@@ -63,10 +87,8 @@ pub(crate) fn view(object: &DnsEndpoint) -> Value {
 pub(crate) fn desired(gslb: &Gslb, raw: &gslb::Strategy, publication: &Publication) -> DnsEndpoint {
     let dns_type = DNS_TYPE_KEYS.map(|key| (key.to_owned(), marks::DNS_TYPE_LOCAL.to_owned()));
     let mut annotations = BTreeMap::from(dns_type.clone());
-    if !publication.empty.is_empty() {
-        let empty: dns_endpoint::EmptyHosts =
-            publication.empty.iter().map(|(host, answer)| (host.to_string(), empty_answer(*answer))).collect();
-        annotations.insert(marks::EMPTY_HOSTS.to_owned(), json!(empty).to_string());
+    if !publication.unanswered.0.is_empty() {
+        annotations.insert(marks::UNANSWERED_HOSTS.to_owned(), publication.unanswered.to_annotation());
     }
     annotations.insert(marks::ACCEPTED_STRATEGY.to_owned(), json!(raw).to_string());
     let metadata = ObjectMeta {
@@ -79,13 +101,6 @@ pub(crate) fn desired(gslb: &Gslb, raw: &gslb::Strategy, publication: &Publicati
     };
     let endpoints = publication.endpoints.iter().map(endpoint).collect();
     DnsEndpoint { metadata, spec: DnsEndpointSpec { endpoints }, status: None }
-}
-
-fn empty_answer(answer: EmptyAnswer) -> dns_endpoint::EmptyAnswer {
-    match answer {
-        EmptyAnswer::NoData => dns_endpoint::EmptyAnswer::NoData,
-        EmptyAnswer::ServFail => dns_endpoint::EmptyAnswer::ServFail,
-    }
 }
 
 fn owner(gslb: &Gslb) -> OwnerReference {

@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use gslb_core::publication::publish;
 use gslb_crds::Gslb;
+use kube::Resource;
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
-use kube::Resource;
 
 use super::cache::Key;
-use super::context::Context;
 use super::{PassError, Trigger};
 
 /// A Gslb, or what is wrong with it if it does not parse.
@@ -27,7 +26,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     let gslb = match &guarded.0 {
         Ok(gslb) => gslb,
         Err(invalid) => {
-            let note = format!("this Gslb cannot be read, so nothing of it changes: {}; correct it", invalid.error);
+            let note =
+                format!("this Gslb cannot be read, so nothing of it changes: {}; correct it", invalid.error);
             tracing::warn!(gslb = %Key::of(&*guarded), error = invalid.error, "A Gslb cannot be read.");
             context.announcer.warn("Unreadable", note, &guarded.object_ref(&())).await;
             return Ok(Action::await_change());

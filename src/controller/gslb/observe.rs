@@ -155,7 +155,10 @@ fn resolve(
     dependencies.insert(dependency);
     let what = format!("Ingress {ingress}");
     let Some(facts) = context.ingresses.get(&ingress) else {
-        return failed("ReferenceNotFound", format!("{what} does not exist; create it or correct spec.resourceRef"));
+        return failed(
+            "ReferenceNotFound",
+            format!("{what} does not exist; create it or correct spec.resourceRef"),
+        );
     };
     if facts.servers.iter().all(|server| server.host.is_empty()) {
         return failed("NoHosts", format!("{what} has no rule with a host; add one"));
@@ -198,11 +201,8 @@ fn exposed(
     if let Some(targets) = context.configured_addresses() {
         return (Exposed { targets, notice: None }, None);
     }
-    let shown: Targets = referenced
-        .load_balancer
-        .iter()
-        .filter_map(|entry| entry.ip.as_deref()?.parse().ok())
-        .collect();
+    let shown: Targets =
+        referenced.load_balancer.iter().filter_map(|entry| entry.ip.as_deref()?.parse().ok()).collect();
     let empty = shown.is_empty();
     let last = remembered.get(key).cloned().or_else(|| last_addresses(gslb));
     let standing = hold_addresses(shown, last, now);
@@ -217,7 +217,10 @@ fn exposed(
 fn address_notice(referenced: &Referenced, held: bool) -> (&'static str, String) {
     let what = &referenced.what;
     if held {
-        return ("AddressesHeld", format!("{what} shows no load balancer address any more; its last ones are kept for a minute"));
+        return (
+            "AddressesHeld",
+            format!("{what} shows no load balancer address any more; its last ones are kept for a minute"),
+        );
     }
     if let Some(name) = referenced.load_balancer.iter().find_map(|entry| entry.hostname.as_deref()) {
         let message = format!(
@@ -225,7 +228,12 @@ fn address_notice(referenced: &Referenced, held: bool) -> (&'static str, String)
         );
         return ("AddressIsHostName", message);
     }
-    ("NoAddresses", format!("{what} has no load balancer address yet, so this cluster cannot be answered; check its ingress controller"))
+    (
+        "NoAddresses",
+        format!(
+            "{what} has no load balancer address yet, so this cluster cannot be answered; check its ingress controller"
+        ),
+    )
 }
 
 /// What the status still tells of the addresses, after a restart.

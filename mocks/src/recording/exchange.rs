@@ -1,0 +1,212 @@
+//! One recorded request with its reply, as a file.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Headers that are secrets, or differ with every run.
+const SCRUBBED: [&str; 8] = [
+    "authorization",
+    "cookie",
+    "set-cookie",
+    "host",
+    "user-agent",
+    "date",
+    "content-length",
+    "transfer-encoding",
+];
+
+/// A request and the reply to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// What must be asked.
+    pub request: RecordedRequest,
+    /// What is answered.
+    pub response: RecordedResponse,
+}
+
+/// The request side of an [`Exchange`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedRequest {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// Path and query, percent-encoded as they are sent.
+    pub uri: String,
+    /// Headers that the request must have; it may have more.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The body: text as it is sent, or JSON. Without it the request must have none.
+    #[serde(default)]
+    pub body: Option<Value>,
+}
+
+/// The reply side of an [`Exchange`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers to send.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The body, byte for byte.
+    #[serde(default)]
+    pub body: String,
+}
+
+/// A folder that is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// A file or folder cannot be read or written.
+    #[error("{path} is not readable")]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is no exchange.
+    #[error("{path} is no recorded exchange")]
+    Format {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The folder has no exchange at all.
+    #[error("{path} holds no recorded exchange")]
+    Empty {
+        /// Which one.
+        path: PathBuf,
+    },
+}
+
+/// Reads a folder's exchanges with their file names, in the order of the numbers that the names begin with.
+///
+/// # Errors
+/// When a file cannot be read or is no exchange, or when there is none.
+pub fn load(folder: &Path) -> Result<Vec<(String, Exchange)>, RecordingError> {
+    let io_error = |path: &Path| {
+        let path = path.to_owned();
+        move |source| RecordingError::Io { path, source }
+    };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(io_error(folder))? {
+        let name = entry.map_err(io_error(folder))?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".json") {
+            names.push(name);
+        }
+    }
+    names.sort_by_key(|name| (number(name), name.clone()));
+    if names.is_empty() {
+        return Err(RecordingError::Empty { path: folder.to_owned() });
+    }
+    let read = |name: String| {
+        let path = folder.join(&name);
+        let text = std::fs::read_to_string(&path).map_err(io_error(&path))?;
+        let exchange =
+            serde_json::from_str(&text).map_err(|source| RecordingError::Format { path, source })?;
+        Ok((name, exchange))
+    };
+    names.into_iter().map(read).collect()
+}
+
+fn number(name: &str) -> u64 {
+    name.split(|c: char| !c.is_ascii_digit())
+        .next()
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or(u64::MAX)
+}
+
+impl Exchange {
+    /// Without secrets, and with every `replacements.0` replaced by `replacements.1`, for example a grid's
+    /// real host name by a documentation name.
+    #[must_use]
+    pub fn scrubbed(mut self, replacements: &[(String, String)]) -> Self {
+        let clean = |text: &str| {
+            replacements.iter().fold(text.to_owned(), |text, (secret, public)| text.replace(secret, public))
+        };
+        for headers in [&mut self.request.headers, &mut self.response.headers] {
+            headers.retain(|name, _| !SCRUBBED.contains(&name.to_ascii_lowercase().as_str()));
+            headers.values_mut().for_each(|value| *value = clean(value));
+        }
+        self.request.uri = clean(&self.request.uri);
+        self.request.body = self.request.body.map(|body| scrub_value(body, &clean));
+        self.response.body = clean(&self.response.body);
+        self
+    }
+
+    /// Writes the exchange as a file of a recording and returns the file's path.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn save(&self, folder: &Path, number: u32, title: &str) -> Result<PathBuf, RecordingError> {
+        let path = folder.join(format!("{number}-{title}.json"));
+        let text = serde_json::to_string_pretty(self);
+        let text = text.map_err(|source| RecordingError::Format { path: path.clone(), source })?;
+        std::fs::write(&path, text + "\n")
+            .map_err(|source| RecordingError::Io { path: path.clone(), source })?;
+        Ok(path)
+    }
+}
+
+fn scrub_value(value: Value, clean: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => clean(&text).into(),
+        Value::Array(elements) => elements.into_iter().map(|element| scrub_value(element, clean)).collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(key, member)| (key, scrub_value(member, clean)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        other => other,
+    }
+}
+
+impl RecordedRequest {
+    /// What differs between this and a request that came; empty when nothing does.
+    pub(super) fn differences(&self, came: &CameIn<'_>) -> Vec<String> {
+        let mut differences = Vec::new();
+        let mut compare = |what: &str, recorded: &str, sent: &str| {
+            if recorded != sent {
+                differences.push(format!("{what}: recorded {recorded}, came {sent}"));
+            }
+        };
+        compare("method", &self.method, came.method);
+        compare("uri", &self.uri, came.uri);
+        for (name, recorded) in &self.headers {
+            let sent = came.headers.get(name).and_then(|value| value.to_str().ok());
+            compare(&format!("header {name}"), recorded, sent.unwrap_or("none"));
+        }
+        let recorded = match &self.body {
+            None => None,
+            Some(Value::String(text)) => Some(parsed(text)),
+            Some(value) => Some(value.clone()),
+        };
+        let sent = (!came.body.is_empty()).then(|| parsed(came.body));
+        if recorded != sent {
+            let show = |body: Option<Value>| body.map_or_else(|| "none".to_owned(), |body| body.to_string());
+            differences.push(format!("body: recorded {}, came {}", show(recorded), show(sent)));
+        }
+        differences
+    }
+}
+
+/// JSON bodies are compared as values, others as texts.
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+/// A request that came in.
+pub(super) struct CameIn<'a> {
+    pub(super) method: &'a str,
+    pub(super) uri: &'a str,
+    pub(super) headers: &'a axum::http::HeaderMap,
+    pub(super) body: &'a str,
+}

@@ -1,0 +1,115 @@
+//! Answers DNS over UDP and TCP for what a view serves.
+
+mod answer;
+mod served;
+
+use super::grid::Shared;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::task::JoinSet;
+
+/// How long a TCP connection may be idle; RFC 7766 §6.2.3 recommends seconds.
+const TCP_IDLE: Duration = Duration::from_secs(10);
+/// Tries to find a port that is free for UDP and TCP.
+const PORT_TRIES: usize = 16;
+
+/// A UDP and a TCP socket on one address and port.
+#[derive(Debug)]
+pub struct DnsSockets {
+    udp: UdpSocket,
+    tcp: TcpListener,
+}
+
+impl DnsSockets {
+    /// Binds both sockets; port 0 finds one that is free for both.
+    ///
+    /// # Errors
+    /// When the address is not local or the port is taken.
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        let mut tries = 0;
+        loop {
+            let tcp = TcpListener::bind(address).await?;
+            match UdpSocket::bind(tcp.local_addr()?).await {
+                Ok(udp) => return Ok(Self { udp, tcp }),
+                Err(_) if address.port() == 0 && tries < PORT_TRIES => tries += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Where the sockets listen.
+    ///
+    /// # Errors
+    /// When the operating system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.udp.local_addr()
+    }
+}
+
+/// A running DNS server; dropping it ends it.
+#[derive(Debug)]
+pub struct DnsServer {
+    address: Option<SocketAddr>,
+    // Aborts the tasks when dropped.
+    _tasks: JoinSet<()>,
+}
+
+impl DnsServer {
+    /// Where the server listens; `None` only if the operating system did not say.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+}
+
+/// Starts answering for a view. Needs a Tokio runtime.
+pub(crate) fn serve(grid: Arc<Shared>, view: String, sockets: DnsSockets) -> DnsServer {
+    let address = sockets.address().ok();
+    let mut tasks = JoinSet::new();
+    let view: Arc<str> = view.into();
+    tasks.spawn(serve_udp(Arc::clone(&grid), Arc::clone(&view), sockets.udp));
+    tasks.spawn(serve_tcp(grid, view, sockets.tcp));
+    DnsServer { address, _tasks: tasks }
+}
+
+async fn serve_udp(grid: Arc<Shared>, view: Arc<str>, socket: UdpSocket) {
+    let mut buffer = vec![0; usize::from(u16::MAX)];
+    loop {
+        // Errors here belong to single datagrams, such as an ICMP message for an earlier answer.
+        let Ok((length, peer)) = socket.recv_from(&mut buffer).await else { continue };
+        if let Some(reply) = answer::reply(&grid, &view, &buffer[..length], answer::Transport::Udp) {
+            socket.send_to(&reply, peer).await.ok();
+        }
+    }
+}
+
+async fn serve_tcp(grid: Arc<Shared>, view: Arc<str>, listener: TcpListener) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                if let Ok((stream, _)) = accepted {
+                    let (grid, view) = (Arc::clone(&grid), Arc::clone(&view));
+                    connections.spawn(async move { serve_connection(&grid, &view, stream).await.unwrap_or_default() });
+                }
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+/// RFC 1035 §4.2.2: every message follows its length in two octets.
+async fn serve_connection(grid: &Shared, view: &str, mut stream: TcpStream) -> io::Result<()> {
+    loop {
+        let length = tokio::time::timeout(TCP_IDLE, stream.read_u16()).await.map_err(io::Error::other)??;
+        let mut message = vec![0; usize::from(length)];
+        tokio::time::timeout(TCP_IDLE, stream.read_exact(&mut message)).await.map_err(io::Error::other)??;
+        let Some(reply) = answer::reply(grid, view, &message, answer::Transport::Tcp) else { return Ok(()) };
+        let length = u16::try_from(reply.len()).map_err(io::Error::other)?;
+        let framed = [&length.to_be_bytes()[..], &reply].concat();
+        stream.write_all(&framed).await?;
+    }
+}

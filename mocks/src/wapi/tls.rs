@@ -1,0 +1,95 @@
+//! The certificates that a stand-in makes for itself at start.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A certificate authority of our own, and a server certificate signed by it.
+#[derive(Clone)]
+pub struct SimulatorTls {
+    ca_pem: String,
+    ca_file: Option<PathBuf>,
+    server: Arc<ServerConfig>,
+}
+
+/// The certificates could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A name is no valid subject, or a key could not be made.
+    #[error("certificate could not be made")]
+    Certificate(#[from] rcgen::Error),
+    /// The TLS library refuses the certificate.
+    #[error("certificate was refused")]
+    Server(#[from] rustls::Error),
+}
+
+impl SimulatorTls {
+    /// Makes a certificate for `127.0.0.1`, `localhost` and the given names or addresses.
+    ///
+    /// # Errors
+    /// When a name cannot stand in a certificate.
+    pub fn generate(names: &[&str]) -> Result<Self, TlsError> {
+        let mut authority = CertificateParams::new(Vec::new())?;
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        authority.distinguished_name.push(DnType::CommonName, "simulator CA");
+        let key = KeyPair::generate()?;
+        let ca_pem = authority.self_signed(&key)?.pem();
+        let issuer = Issuer::new(authority, key);
+
+        let all_names = ["127.0.0.1", "localhost"].iter().chain(names).map(|name| (*name).to_owned());
+        let mut leaf = CertificateParams::new(all_names.collect::<Vec<_>>())?;
+        leaf.distinguished_name.push(DnType::CommonName, "simulator");
+        leaf.use_authority_key_identifier_extension = true;
+        leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate()?;
+        let certificate = leaf.signed_by(&key, &issuer)?;
+
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let mut server = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], private)?;
+        // The WAPI speaks HTTP/1.1; no HTTP/2 has been seen.
+        server.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { ca_pem, ca_file: None, server: Arc::new(server) })
+    }
+
+    /// Writes the authority's certificate where a client can load it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_ca(mut self, path: &Path) -> io::Result<Self> {
+        std::fs::write(path, &self.ca_pem)?;
+        self.ca_file = Some(path.to_owned());
+        Ok(self)
+    }
+
+    /// The authority's certificate.
+    pub fn ca_pem(&self) -> &str {
+        &self.ca_pem
+    }
+
+    /// Where the authority's certificate was written, if it was.
+    pub fn ca_file(&self) -> Option<&Path> {
+        self.ca_file.as_deref()
+    }
+
+    pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.server)
+    }
+}
+
+impl std::fmt::Debug for SimulatorTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SimulatorTls").field("ca_file", &self.ca_file).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,118 @@
+//! Recordings are played in order, and what does not fit is told.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the failed test")]
+
+use gslb_mocks::recording::{Exchange, Player, RecordingError};
+use gslb_mocks::wapi::SimulatorTls;
+use serde_json::{Value, json};
+use std::path::Path;
+use tempfile::TempDir;
+
+const GET: &str = "/wapi/v2.12.3/zone_delegated?fqdn=gslb.example.com&_return_fields%2B=comment";
+
+fn get() -> Value {
+    json!({
+        "request": {"method": "GET", "uri": GET, "headers": {"accept": "application/json"}},
+        "response": {"status": 200, "headers": {"Content-Type": "application/json"}, "body": "[]"},
+    })
+}
+
+fn post() -> Value {
+    json!({
+        "request": {"method": "POST", "uri": "/wapi/v2.12.3/zone_delegated", "body": "{\"fqdn\": \"x\", \"view\": \"y\"}"},
+        "response": {"status": 201, "body": "\"ref\""},
+    })
+}
+
+/// A folder with a GET and then a POST; the numbers, not the letters, give the order.
+fn recording() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("9-get-zone.json"), get().to_string()).unwrap();
+    std::fs::write(folder.path().join("10-create-zone.json"), post().to_string()).unwrap();
+    std::fs::write(folder.path().join("README.md"), "not an exchange").unwrap();
+    folder
+}
+
+fn client(tls: Option<&SimulatorTls>) -> reqwest::Client {
+    // Another test of this process may have been first.
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let ca = tls.map(|tls| reqwest::Certificate::from_pem(tls.ca_pem().as_bytes()).unwrap());
+    reqwest::Client::builder().tls_certs_only(ca).no_proxy().build().unwrap()
+}
+
+#[tokio::test]
+async fn a_recording_is_played_in_order_and_json_bodies_are_compared_as_values() {
+    let folder = recording();
+    let player = Player::load(folder.path()).unwrap();
+    let client = client(None);
+    let reply = client.get(player.url() + GET).header("accept", "application/json").send().await.unwrap();
+    assert_eq!(reply.headers()["content-type"], "application/json");
+    assert_eq!((reply.status().as_u16(), reply.text().await.unwrap()), (200, "[]".to_owned()));
+    let body = json!({"view": "y", "fqdn": "x"});
+    let reply = client.post(player.url() + "/wapi/v2.12.3/zone_delegated").json(&body).send().await.unwrap();
+    assert_eq!((reply.status().as_u16(), reply.text().await.unwrap()), (201, "\"ref\"".to_owned()));
+    player.finish().unwrap();
+}
+
+#[tokio::test]
+async fn a_request_out_of_order_and_unused_recordings_are_listed() {
+    let folder = recording();
+    let player = Player::load(folder.path()).unwrap();
+    let body = json!({"fqdn": "x"});
+    let url = player.url() + "/wapi/v2.12.3/zone_delegated";
+    assert_eq!(client(None).post(url).json(&body).send().await.unwrap().status(), 599);
+    let mismatch = player.finish().unwrap_err();
+    assert_eq!(
+        mismatch.unmatched,
+        [format!(
+            "POST /wapi/v2.12.3/zone_delegated: next is 9-get-zone.json; method: recorded GET, came POST; uri: recorded \
+         {GET}, came /wapi/v2.12.3/zone_delegated; header accept: recorded application/json, came */*; body: \
+         recorded none, came {{\"fqdn\":\"x\"}}"
+        )]
+    );
+    let unused = [
+        format!("9-get-zone.json: GET {GET}"),
+        "10-create-zone.json: POST /wapi/v2.12.3/zone_delegated".into(),
+    ];
+    assert_eq!(mismatch.unused, unused);
+}
+
+#[tokio::test]
+async fn a_recording_can_be_played_over_https() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("10-get-zone.json"), get().to_string()).unwrap();
+    let tls = SimulatorTls::generate(&[]).unwrap();
+    let player = Player::load_https(folder.path(), &tls).unwrap();
+    let request = client(Some(&tls)).get(player.url() + GET).header("accept", "application/json");
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    player.finish().unwrap();
+}
+
+#[test]
+fn a_folder_without_exchanges_or_with_a_misspelt_member_is_no_recording() {
+    assert!(matches!(gslb_mocks::recording::load(Path::new("src")), Err(RecordingError::Empty { .. })));
+    let folder = TempDir::new().unwrap();
+    let mut exchange = get();
+    exchange["request"]["url"] = json!("/");
+    std::fs::write(folder.path().join("10-x.json"), exchange.to_string()).unwrap();
+    assert!(matches!(gslb_mocks::recording::load(folder.path()), Err(RecordingError::Format { .. })));
+}
+
+#[test]
+fn scrubbing_removes_secrets_and_replaces_names_everywhere() {
+    let exchange = json!({
+        "request": {
+            "method": "POST", "uri": "/wapi/v2.12.3/x?host=gm.example.org",
+            "headers": {"Authorization": "Basic c2VjcmV0", "Accept": "*/*"}, "body": {"name": ["gm.example.org"]},
+        },
+        "response": {"status": 200, "headers": {"Set-Cookie": "ibapauth=x"}, "body": "gm.example.org"},
+    });
+    let exchange: Exchange = serde_json::from_value(exchange).unwrap();
+    let scrubbed = exchange.scrubbed(&[("gm.example.org".to_owned(), "gm.example.com".to_owned())]);
+    let folder = TempDir::new().unwrap();
+    scrubbed.save(folder.path(), 10, "post-x").unwrap();
+    let loaded = gslb_mocks::recording::load(folder.path()).unwrap();
+    assert_eq!(loaded, [("10-post-x.json".to_owned(), scrubbed)]);
+    let text = std::fs::read_to_string(folder.path().join("10-post-x.json")).unwrap();
+    assert!(!text.contains("example.org") && !text.contains("Basic") && !text.contains("ibapauth"), "{text}");
+}

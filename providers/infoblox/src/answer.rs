@@ -1,0 +1,219 @@
+//! What a reply means. Status first, then Content-Type, then JSON: a grid's Content-Type lies on success, and its
+//! errors come as JSON, plain text or HTML (reference.md §1.1, §6).
+
+use std::time::Duration;
+
+use gslb_provider_contract::ProviderError;
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use crate::settings::GridAddress;
+use crate::wire::ErrorBody;
+
+/// Longest text of a grid that is quoted; a condition's message has 32 KiB, a person reads less.
+const QUOTE_LENGTH: usize = 300;
+
+/// A reply, read to its end.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) content_type: String,
+    pub(crate) location: Option<String>,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// Whether the grid's API wrote it, and not a web server, a candidate or a proxy before it.
+    pub(crate) fn is_from_wapi(&self) -> bool {
+        !self.status.is_server_error()
+            && self.status != StatusCode::FORBIDDEN
+            && serde_json::from_str::<Value>(&self.body).is_ok()
+    }
+}
+
+/// An error with what the provider has to know beyond it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) error: ProviderError,
+}
+
+/// What follows from a failure inside the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// 404 for a reference: the object is gone, or has another reference by now.
+    ReferenceGone,
+    /// A zone of that name exists.
+    Duplicate,
+    /// A read may be sent again; a write may have been made.
+    Passing,
+    /// As `Passing`, but the wait was long already, and the write may still be made.
+    Slow,
+    /// Sending it again changes nothing, and a write was not made.
+    Final,
+}
+
+impl Failure {
+    pub(crate) fn last(error: ProviderError) -> Self {
+        Self { kind: Kind::Final, error }
+    }
+}
+
+/// Reads one reply.
+pub(crate) fn interpret(grid: &GridAddress, answer: &Answer) -> Result<Value, Failure> {
+    let host = grid.host();
+    let status = answer.status.as_u16();
+    match status {
+        200..=299 => success(host, answer),
+        300..=399 => Err(redirected(host, answer)),
+        401 => Err(Failure::last(ProviderError::Unauthenticated {
+            text: format!(
+                "Infoblox at {host} rejected the user name or the password (HTTP 401); correct the credentials, changed ones are tried at once"
+            ),
+        })),
+        403 => Err(Failure::last(ProviderError::Forbidden {
+            text: format!(
+                "Infoblox at {host} refuses this account or this client's address (HTTP 403); allow the account's group to use the API, or wait until the grid's block after bad log-ins ends"
+            ),
+        })),
+        429 | 500..=599 => Err(unavailable(host, answer)),
+        _ => Err(client_error(grid, answer)),
+    }
+}
+
+fn success(host: &str, answer: &Answer) -> Result<Value, Failure> {
+    if answer.body.trim().is_empty() {
+        return Err(unexpected(format!(
+            "Infoblox at {host} gave an empty answer (HTTP {}); check what stands between this cluster and the grid",
+            answer.status.as_u16()
+        )));
+    }
+    if !is_html(answer) {
+        return serde_json::from_str(&answer.body).map_err(|_| {
+            unexpected(format!(
+                "Infoblox at {host} answered with something that is not JSON: {}",
+                quote(&answer.body)
+            ))
+        });
+    }
+    Err(match refresh_target(&answer.body) {
+        Some(target) => Failure::last(ProviderError::Misconfigured {
+            text: format!(
+                "Infoblox at {host} is not the Grid Master, it refers to {target}; set INFOBLOX_GRID_HOST to the Grid Master"
+            ),
+        }),
+        None => unexpected(format!(
+            "Infoblox at {host} answered with an HTML page instead of JSON; check that INFOBLOX_GRID_HOST is a Grid Master and that no proxy answers in its place"
+        )),
+    })
+}
+
+/// A success whose content makes no sense. A write may have been made.
+fn unexpected(text: String) -> Failure {
+    Failure { kind: Kind::Slow, error: ProviderError::Unexpected { text } }
+}
+
+fn redirected(host: &str, answer: &Answer) -> Failure {
+    let target = answer.location.as_deref().map_or("another address".to_owned(), quote);
+    Failure::last(ProviderError::Misconfigured {
+        text: format!(
+            "Infoblox at {host} redirects to {target} (HTTP {}), which is not followed; set INFOBLOX_GRID_HOST and INFOBLOX_WAPI_PORT to the Grid Master's API",
+            answer.status.as_u16()
+        ),
+    })
+}
+
+fn unavailable(host: &str, answer: &Answer) -> Failure {
+    let status = answer.status.as_u16();
+    let kind = match status {
+        502 | 503 => Kind::Passing,
+        429 => Kind::Final,
+        // A 500 or 504 may be the end of a long wait, and the grid may still be at work.
+        _ => Kind::Slow,
+    };
+    let text = format!("Infoblox at {host} is unavailable (HTTP {status})");
+    Failure {
+        kind,
+        error: ProviderError::Unavailable { text, retry_after: answer.retry_after, source: None },
+    }
+}
+
+/// 400 and 404: JSON, or plain text for a version that the grid does not know.
+fn client_error(grid: &GridAddress, answer: &Answer) -> Failure {
+    let (host, status) = (grid.host(), answer.status.as_u16());
+    let Ok(body) = serde_json::from_str::<ErrorBody>(&answer.body) else {
+        return not_json_error(grid, answer);
+    };
+    let text = body.text.or(body.error).unwrap_or_default();
+    let code = body.code.unwrap_or_default();
+    let said = format!("Infoblox at {host} says: {}", quote(&text));
+    let misconfigured = |fix: &str| {
+        Failure::last(ProviderError::Misconfigured {
+            text: format!("{said} {fix}").replace(". ;", ";").replace(" ;", ";"),
+        })
+    };
+    if status == 404 && text.starts_with("View ") {
+        return misconfigured("; set INFOBLOX_DNS_VIEW to the name of a DNS view that the account may see");
+    }
+    if status == 404 || code.ends_with("NotFound") {
+        let error = ProviderError::Refused { text: said };
+        return Failure { kind: Kind::ReferenceGone, error };
+    }
+    if text.contains("A parent was not found") {
+        return misconfigured(
+            "; there must be an authoritative parent zone in the view of INFOBLOX_DNS_VIEW, and the account must see it",
+        );
+    }
+    // Never by status or code alone: duplicate, rule and missing permission are all 400 Conflict.
+    let duplicate = text.starts_with("Duplicate object") || text.contains("already exists");
+    let kind = if duplicate { Kind::Duplicate } else { Kind::Final };
+    Failure { kind, error: ProviderError::Refused { text: said } }
+}
+
+fn not_json_error(grid: &GridAddress, answer: &Answer) -> Failure {
+    let (host, status) = (grid.host(), answer.status.as_u16());
+    let body = answer.body.trim();
+    if body.starts_with("Version ") && body.contains("not supported") {
+        return Failure::last(ProviderError::Misconfigured {
+            text: format!(
+                "Infoblox at {host} says: {}; set INFOBLOX_WAPI_VERSION to a version that the grid supports",
+                quote(body)
+            ),
+        });
+    }
+    let what = if is_html(answer) { "an HTML page" } else { "a text" };
+    Failure::last(ProviderError::Unexpected {
+        text: format!(
+            "Infoblox at {host} answered with {what} instead of JSON (HTTP {status}); check that INFOBLOX_GRID_HOST and INFOBLOX_WAPI_PORT lead to a grid's API"
+        ),
+    })
+}
+
+fn is_html(answer: &Answer) -> bool {
+    let start = answer.body.trim_start();
+    // A JSON document never starts like this, whatever the header says.
+    start.starts_with('<')
+        || (answer.content_type.starts_with("text/html") && !start.starts_with(['[', '{', '"']))
+}
+
+/// Where a candidate's page leads: `<META HTTP-EQUIV="REFRESH" CONTENT="0; URL=https://…">`.
+fn refresh_target(html: &str) -> Option<String> {
+    let lower = html.to_ascii_lowercase();
+    let meta = lower.find("http-equiv=\"refresh\"")?;
+    let start = meta + lower[meta..].find("url=")? + "url=".len();
+    let rest = html.get(start..)?;
+    let end = rest.find(['"', '\'', '>', ' ']).unwrap_or(rest.len());
+    Some(quote(&rest[..end]))
+}
+
+/// The grid's own words on one line, of bounded length.
+fn quote(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    let line: String = words.join(" ").chars().filter(|c| !c.is_control()).take(QUOTE_LENGTH).collect();
+    line.trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -1,0 +1,99 @@
+//! Stops asking a grid that does not answer, for a growing, bounded time.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Failures in a row before requests are held back: one pass of a few zones, so that a single hiccup does not
+/// count. No outside reference.
+const THRESHOLD: u32 = 5;
+/// First pause; it doubles with every further failure. No outside reference.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(2);
+/// Longest pause: a grid that is back is noticed within half a minute. No outside reference.
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
+
+/// How the last failure is told again while the breaker is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outage {
+    Unavailable(String),
+    Forbidden(String),
+}
+
+/// Plain state machine; the client holds it in a mutex.
+#[derive(Debug, Default)]
+pub(crate) struct Breaker {
+    failures: u32,
+    open: Option<(Timestamp, Outage)>,
+}
+
+impl Breaker {
+    /// May a request be sent now? After a pause exactly one may; the next pause holds the others back until it
+    /// is known how that one went.
+    pub(crate) fn admit(&mut self, now: Timestamp) -> Result<(), (SignedDuration, Outage)> {
+        let pause = self.pause();
+        match &mut self.open {
+            None => Ok(()),
+            Some((until, outage)) if now < *until => Err((until.duration_since(now), outage.clone())),
+            Some((until, _)) => {
+                *until = now.saturating_add(pause).unwrap_or(now);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(crate) fn failed(&mut self, outage: Outage, now: Timestamp) {
+        self.failures = self.failures.saturating_add(1);
+        if self.failures >= THRESHOLD {
+            let until = now.saturating_add(self.pause()).unwrap_or(now);
+            self.open = Some((until, outage));
+        }
+    }
+
+    fn pause(&self) -> SignedDuration {
+        let doublings = self.failures.saturating_sub(THRESHOLD).min(8);
+        FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    fn outage() -> Outage {
+        Outage::Unavailable("no answer".into())
+    }
+
+    fn failing(times: u32) -> Breaker {
+        let mut breaker = Breaker::default();
+        (0..times).for_each(|_| breaker.failed(outage(), at(0)));
+        breaker
+    }
+
+    #[test]
+    fn four_failures_hold_nothing_back_and_the_fifth_does() {
+        assert_eq!(failing(4).admit(at(0)), Ok(()));
+        assert_eq!(failing(5).admit(at(1)), Err((SignedDuration::from_secs(1), outage())));
+    }
+
+    #[test]
+    fn after_a_pause_exactly_one_request_tries() {
+        let mut breaker = failing(5);
+        assert_eq!(breaker.admit(at(2)), Ok(()));
+        assert!(breaker.admit(at(2)).is_err());
+        breaker.succeeded();
+        assert_eq!(breaker.admit(at(2)), Ok(()));
+    }
+
+    #[test]
+    fn the_pause_grows_to_half_a_minute_and_no_further() {
+        for (failures, seconds) in [(5, 2), (6, 4), (7, 8), (8, 16), (9, 30), (99, 30)] {
+            assert_eq!(failing(failures).admit(at(0)), Err((SignedDuration::from_secs(seconds), outage())));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! HTTP only: sends one request as somebody, and says what came back.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use backon::{ExponentialBuilder, Retryable};
+use gslb_provider_contract::ProviderError;
+use jiff::Timestamp;
+use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Certificate, Method, RequestBuilder, Response, StatusCode, redirect};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::answer::{Answer, Failure, Kind, interpret};
+use crate::breaker::{Breaker, Outage};
+use crate::calls::{CallObserver, Operation};
+use crate::credentials::Credential;
+use crate::login::{LoginGate, LoginMemory};
+use crate::session::Session;
+use crate::settings::{Settings, SetupError};
+use crate::transport;
+
+/// Requests in flight at once (reference.md §1.5: no limit is published; four is what we allow ourselves).
+const IN_FLIGHT: usize = 4;
+/// A failed read is sent at most twice more.
+const READ_RETRIES: usize = 2;
+/// A grid that asks for a longer pause is left alone, and the caller told.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// Longest time to connect; a grid master answers a handshake in milliseconds. No outside reference.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Largest reply that is read. A delegation has some kilobytes. No outside reference.
+const LARGEST_REPLY: usize = 4 * 1024 * 1024;
+
+/// One request, without a credential.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    /// Below the base URL, encoded.
+    pub(crate) target: String,
+    pub(crate) body: Option<Value>,
+}
+
+pub(crate) struct Client {
+    http: reqwest::Client,
+    settings: Settings,
+    slots: Semaphore,
+    session: Session,
+    login: LoginGate,
+    breaker: Mutex<Breaker>,
+    observer: Arc<dyn CallObserver>,
+}
+
+impl Client {
+    pub(crate) fn new(
+        settings: Settings,
+        memory: Arc<dyn LoginMemory>,
+        observer: Arc<dyn CallObserver>,
+    ) -> Result<Self, SetupError> {
+        let http = build(&settings)?;
+        Ok(Self {
+            http,
+            settings,
+            slots: Semaphore::new(IN_FLIGHT),
+            session: Session::default(),
+            login: LoginGate::new(memory),
+            breaker: Mutex::default(),
+            observer,
+        })
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Reads, and tries again what may pass.
+    pub(crate) async fn read(&self, target: String) -> Result<Value, Failure> {
+        let request = Request { method: Method::GET, target, body: None };
+        let pauses = ExponentialBuilder::default()
+            .with_min_delay(self.settings.retry_pause)
+            .with_max_times(READ_RETRIES)
+            .with_jitter();
+        let send = || self.send(&request);
+        send.retry(pauses)
+            .when(|failure: &Failure| failure.kind == Kind::Passing)
+            .adjust(|failure, pause| Some(pause?.max(hint(failure))).filter(|pause| *pause <= LONGEST_WAIT))
+            .await
+    }
+
+    /// Sends once, whatever comes of it. Writes use this directly.
+    pub(crate) async fn send(&self, request: &Request) -> Result<Value, Failure> {
+        let _slot = self.slots.acquire().await.expect("the semaphore is never closed");
+        self.admit()?;
+        let outcome = self.send_as_somebody(request).await;
+        let outcome = outcome.and_then(|answer| interpret(&self.settings.grid, &answer));
+        self.note(&outcome);
+        outcome
+    }
+
+    /// Ends the session, if there is one.
+    pub(crate) async fn logout(&self) -> Result<(), Failure> {
+        let Some(cookie) = self.session.cookie() else {
+            return Ok(());
+        };
+        self.session.end(&cookie);
+        let request = Request { method: Method::POST, target: "logout".to_owned(), body: None };
+        let builder = self.builder(&request).header(COOKIE, cookie);
+        let answer = self.exchange(builder, None).await?;
+        match answer.status.is_success() {
+            true => Ok(()),
+            false => interpret(&self.settings.grid, &answer).map(drop),
+        }
+    }
+
+    /// With the session if there is one, else with the credential, one request at a time.
+    async fn send_as_somebody(&self, request: &Request) -> Result<Answer, Failure> {
+        if let Some(answer) = self.send_in_session(request).await? {
+            return Ok(answer);
+        }
+        let turn = self.login.turn().await;
+        // Another request may have logged in while this one waited.
+        if let Some(answer) = self.send_in_session(request).await? {
+            return Ok(answer);
+        }
+        let credential = self.settings.credentials.read().map_err(Failure::last)?;
+        let host = self.settings.grid.host();
+        let attempt = self.login.begin(turn, host, &credential, self.now()).await.map_err(Failure::last)?;
+        let answer = self.send_with(request, &credential).await;
+        match &answer {
+            Ok(answer) if answer.status == StatusCode::UNAUTHORIZED => attempt.rejected(self.now()).await,
+            // Only WAPI itself has looked at the password: a 403, a 5xx or a page may come from before it.
+            Ok(answer) if answer.is_from_wapi() => attempt.accepted().await,
+            Ok(_) | Err(_) => attempt.unanswered().await,
+        }
+        answer
+    }
+
+    /// Nothing if there is no session, or not any more. A stale session shows as 401, sometimes as 403
+    /// (reference.md §1.3); neither has done anything, so the request may be sent again.
+    async fn send_in_session(&self, request: &Request) -> Result<Option<Answer>, Failure> {
+        let Some(cookie) = self.session.cookie() else {
+            return Ok(None);
+        };
+        let builder = self.builder(request).header(COOKIE, &cookie);
+        let answer = self.exchange(builder, Some(request)).await?;
+        if matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            self.session.end(&cookie);
+            return Ok(None);
+        }
+        Ok(Some(answer))
+    }
+
+    async fn send_with(&self, request: &Request, credential: &Credential) -> Result<Answer, Failure> {
+        let password = credential.password.expose_secret();
+        let builder = self.builder(request).basic_auth(&credential.username, Some(password));
+        self.exchange(builder, Some(request)).await
+    }
+
+    fn builder(&self, request: &Request) -> RequestBuilder {
+        // Never `Url::join`: it takes the `record:` of a reference for a scheme.
+        let url = format!("{}/{}", self.settings.grid.base(), request.target);
+        let builder = self.http.request(request.method.clone(), url);
+        match &request.body {
+            Some(body) => builder.json(body),
+            None => builder,
+        }
+    }
+
+    /// One request and its reply, measured if it is about a zone.
+    async fn exchange(&self, builder: RequestBuilder, measured: Option<&Request>) -> Result<Answer, Failure> {
+        let started = Instant::now();
+        let answer = self.answer(builder).await;
+        if let Some(request) = measured {
+            let status = answer.as_ref().ok().map(|answer| answer.status.as_u16());
+            let success = answer.as_ref().is_ok_and(|answer| interpret(&self.settings.grid, answer).is_ok());
+            self.observer.on_call(operation(&request.method), success, started.elapsed());
+            tracing::debug!(method = %request.method, target = %request.target, status, "Called WAPI.");
+        }
+        answer
+    }
+
+    async fn answer(&self, builder: RequestBuilder) -> Result<Answer, Failure> {
+        let host = self.settings.grid.host();
+        let failed = |error| transport::failure(host, error);
+        let mut response = builder.send().await.map_err(failed)?;
+        self.session.renew(response.headers());
+        let mut body = vec![];
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            body.extend_from_slice(&chunk);
+            if body.len() > LARGEST_REPLY {
+                let text = format!("Infoblox at {host} gave an answer of more than 4 MiB");
+                return Err(Failure { kind: Kind::Slow, error: ProviderError::Unexpected { text } });
+            }
+        }
+        Ok(answer(&response, body))
+    }
+
+    fn admit(&self) -> Result<(), Failure> {
+        let now = self.now();
+        self.breaker().admit(now).map_err(|(pause, outage)| {
+            Failure::last(match outage {
+                Outage::Unavailable(text) => {
+                    let retry_after = Duration::try_from(pause).ok();
+                    ProviderError::Unavailable { text, retry_after, source: None }
+                }
+                Outage::Forbidden(text) => ProviderError::Forbidden { text },
+            })
+        })
+    }
+
+    fn note(&self, outcome: &Result<Value, Failure>) {
+        let now = self.now();
+        let mut breaker = self.breaker();
+        match outcome.as_ref().map_err(|failure| &failure.error) {
+            Err(ProviderError::Unavailable { text, .. }) => {
+                breaker.failed(Outage::Unavailable(text.clone()), now);
+            }
+            Err(ProviderError::Forbidden { text }) => breaker.failed(Outage::Forbidden(text.clone()), now),
+            // Nothing was sent.
+            Err(ProviderError::LoginHeld { .. }) => {}
+            Ok(_) | Err(_) => breaker.succeeded(),
+        }
+    }
+
+    fn breaker(&self) -> std::sync::MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.settings.clock)()
+    }
+}
+
+fn build(settings: &Settings) -> Result<reqwest::Client, SetupError> {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        return Err(SetupError::NoCryptoProvider);
+    }
+    if settings.view.trim().is_empty() {
+        return Err(SetupError::View);
+    }
+    let mut roots = vec![];
+    for bundle in &settings.ca_bundles {
+        let problem = |problem: String| SetupError::CaBundle { problem };
+        let certificates =
+            Certificate::from_pem_bundle(bundle).map_err(|error| problem(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(problem("no BEGIN CERTIFICATE in it".to_owned()));
+        }
+        roots.extend(certificates);
+    }
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("gslb-bridge/", env!("CARGO_PKG_VERSION")))
+        .http1_only()
+        .https_only(true)
+        .redirect(redirect::Policy::none())
+        .timeout(settings.request_timeout)
+        .connect_timeout(CONNECT_TIMEOUT.min(settings.request_timeout))
+        .pool_max_idle_per_host(IN_FLIGHT)
+        .tls_certs_merge(roots);
+    builder.build().map_err(|error| SetupError::Client { problem: error.to_string() })
+}
+
+fn operation(method: &Method) -> Operation {
+    match method.as_str() {
+        "POST" => Operation::ZoneCreate,
+        "PUT" => Operation::ZoneUpdate,
+        "DELETE" => Operation::ZoneDelete,
+        _ => Operation::ZoneRead,
+    }
+}
+
+fn answer(response: &Response, body: Vec<u8>) -> Answer {
+    let headers = response.headers();
+    Answer {
+        status: response.status(),
+        content_type: header(headers, &CONTENT_TYPE).unwrap_or_default(),
+        location: header(headers, &LOCATION),
+        // A date is not understood; then the usual pause applies.
+        retry_after: header(headers, &RETRY_AFTER)
+            .and_then(|s| s.trim().parse().ok())
+            .map(Duration::from_secs),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    }
+}
+
+fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned)
+}
+
+fn hint(failure: &Failure) -> Duration {
+    if let ProviderError::Unavailable { retry_after, .. } = &failure.error {
+        return retry_after.unwrap_or_default();
+    }
+    Duration::ZERO
+}

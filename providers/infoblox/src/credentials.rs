@@ -1,0 +1,94 @@
+//! Where user name and password come from.
+
+use std::path::{Path, PathBuf};
+
+use gslb_provider_contract::ProviderError;
+use secrecy::{ExposeSecret, SecretString};
+
+/// A user name and a password, or where to read them. They are read anew for every log-in, so a changed file
+/// counts at once.
+#[derive(Debug, Clone)]
+pub enum Credentials {
+    /// Given as values: k8gb's way, from the environment.
+    Values {
+        /// Not secret, but not logged either.
+        username: String,
+        /// Sent byte for byte.
+        password: SecretString,
+    },
+    /// Mounted files.
+    Files {
+        /// Holds the user name.
+        username_file: PathBuf,
+        /// Holds the password.
+        password_file: PathBuf,
+    },
+}
+
+/// What is sent.
+pub(crate) struct Credential {
+    pub(crate) username: String,
+    pub(crate) password: SecretString,
+}
+
+impl Credentials {
+    pub(crate) fn read(&self) -> Result<Credential, ProviderError> {
+        let credential = match self {
+            Self::Values { username, password } => {
+                Credential { username: username.clone(), password: password.clone() }
+            }
+            Self::Files { username_file, password_file } => {
+                let username = read_file(username_file)?.expose_secret().to_owned();
+                Credential { username, password: read_file(password_file)? }
+            }
+        };
+        // RFC 7617 §2: the first colon ends the user name.
+        if credential.username.is_empty() || credential.username.contains(':') {
+            let text =
+                "the Infoblox user name is empty or has a colon, which Basic authentication cannot carry";
+            return Err(ProviderError::Misconfigured { text: text.to_owned() });
+        }
+        Ok(credential)
+    }
+}
+
+/// The file without its final line break, which editors and `echo` add and no password ends with.
+fn read_file(path: &Path) -> Result<SecretString, ProviderError> {
+    let problem = |problem: &str| ProviderError::Misconfigured {
+        text: format!("the Infoblox credential file {} cannot be read: {problem}", path.display()),
+    };
+    let bytes = std::fs::read(path).map_err(|error| problem(&error.kind().to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| problem("it is not UTF-8"))?;
+    let line = text.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+    Ok(SecretString::from(line.unwrap_or(&text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_file_is_read_byte_for_byte_but_for_its_final_line_break() {
+        let dir = tempfile::tempdir().unwrap();
+        let (username_file, password_file) = (dir.path().join("username"), dir.path().join("password"));
+        std::fs::write(&username_file, "svc-dns\n").unwrap();
+        let files = Credentials::Files { username_file, password_file: password_file.clone() };
+        for (content, password) in
+            [("p:a@s#s%&ü", "p:a@s#s%&ü"), (" two words \r\n", " two words "), ("x\n\n", "x\n")]
+        {
+            std::fs::write(&password_file, content).unwrap();
+            let read = files.read().unwrap();
+            assert_eq!((read.username.as_str(), read.password.expose_secret()), ("svc-dns", password));
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_named_and_debug_shows_no_secret() {
+        let file = PathBuf::from("/nonexistent/password");
+        let files = Credentials::Files { username_file: file.clone(), password_file: file };
+        let error = files.read().map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("/nonexistent/password"), "{error}");
+        let values = Credentials::Values { username: "u".into(), password: "hunter2".into() };
+        assert!(!format!("{values:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,344 @@
+//! The contract, kept at an Infoblox grid: look up, compare, write once, read back.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use gslb_core::change::Change;
+use gslb_core::delegation::{Obstacle, Presence};
+use gslb_core::limits::ApprovedChange;
+use gslb_core::name::DomainName;
+use gslb_provider_contract::{
+    Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+};
+use reqwest::{Method, Url};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::answer::{Failure, Kind};
+use crate::calls::CallObserver;
+use crate::client::{Client, Request};
+use crate::convert;
+use crate::login::LoginMemory;
+use crate::lower::{Write, lower};
+use crate::settings::{Settings, SetupError};
+use crate::wire::{
+    RETURN_FIELDS, SCHEDULED_TASK, ScheduledTask, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
+};
+
+/// Delegations in one DNS view of one grid: one connection pool and one session.
+pub struct Infoblox {
+    id: ProviderId,
+    capabilities: Capabilities,
+    client: Client,
+    /// Writes that became tasks for somebody to approve, by zone.
+    tasks: Mutex<BTreeMap<DomainName, Task>>,
+}
+
+#[derive(Clone)]
+struct Task {
+    change: Change,
+    reference: String,
+}
+
+/// How a task stands.
+enum TaskState {
+    Waiting,
+    /// It was carried out, or the grid has forgotten it.
+    Over,
+    Rejected(String),
+}
+
+impl Infoblox {
+    /// Sets up the client; nothing is sent yet. `memory` keeps the count of bad log-ins, `observer` is told of
+    /// every exchange.
+    ///
+    /// # Errors
+    /// A setting that cannot work.
+    pub fn new(
+        settings: Settings,
+        memory: Arc<dyn LoginMemory>,
+        observer: Arc<dyn CallObserver>,
+    ) -> Result<Self, SetupError> {
+        Ok(Self {
+            id: ProviderId::new("infoblox"),
+            capabilities: Capabilities { ipv6_glue: true, delegation_ttl: true, obstacles: true },
+            client: Client::new(settings, memory, observer)?,
+            tasks: Mutex::default(),
+        })
+    }
+
+    /// Ends the session at the grid, if there is one. Call it when the daemon stops.
+    ///
+    /// # Errors
+    /// For the log only.
+    pub async fn logout(&self) -> Result<(), ProviderError> {
+        self.client.logout().await.map_err(|failure| failure.error)
+    }
+
+    fn view(&self) -> &str {
+        &self.client.settings().view
+    }
+
+    /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57).
+    async fn look_up(&self, zone: &DomainName) -> Result<Option<ZoneDelegated>, Failure> {
+        let target = search(ZONE_DELEGATED, zone, self.view(), RETURN_FIELDS);
+        let mut found: Vec<ZoneDelegated> = self.parse(self.client.read(target).await?)?;
+        let exact =
+            |hit: &ZoneDelegated| hit.fqdn.eq_ignore_ascii_case(zone.as_str()) && hit.view == self.view();
+        if found.len() > 1 || !found.iter().all(exact) {
+            return Err(self.unexpected(&format!(
+                "gave other zones than the one asked for, {zone} in view {}; nothing is changed",
+                self.view()
+            )));
+        }
+        Ok(found.pop())
+    }
+
+    fn presence(&self, found: Option<&ZoneDelegated>, zone: &DomainName) -> Result<Presence, ProviderError> {
+        convert::presence(found, zone)
+            .map_err(|unreadable| ProviderError::Unexpected { text: unreadable.to_string() })
+    }
+
+    fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
+        serde_json::from_value(reply)
+            .map_err(|error| self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}")))
+    }
+
+    fn unexpected(&self, what: &str) -> Failure {
+        let text = format!("Infoblox at {} {what}", self.client.settings().grid.host());
+        Failure::last(ProviderError::Unexpected { text })
+    }
+
+    /// Sends the write once. Whatever is unclear afterwards is settled by reading.
+    async fn write(&self, change: &Change, write: Write) -> Result<Receipt, ProviderError> {
+        match self.client.send(&request(write)).await {
+            Ok(reply) => self.written(change, &reply).await,
+            Err(failure) => match (failure.kind, change) {
+                // Somebody else removed it: that is what was wanted.
+                (Kind::ReferenceGone, Change::Delete { .. }) => Ok(done(String::new(), Presence::Absent)),
+                (Kind::ReferenceGone, _) => Err(ProviderError::Stale { zone: change.zone().clone() }),
+                (Kind::Duplicate, _) => Err(self.taken(change.zone(), failure).await),
+                (Kind::Passing | Kind::Slow, _) => self.settle(change, failure).await,
+                (Kind::Final, _) => Err(failure.error),
+            },
+        }
+    }
+
+    /// The grid took it: is it in force, and what stands there now?
+    async fn written(&self, change: &Change, reply: &Value) -> Result<Receipt, ProviderError> {
+        let Some(reference) = written_reference(reply) else {
+            let failure = self.unexpected("answered a write without a reference");
+            return self.settle(change, failure).await;
+        };
+        if reference.starts_with(SCHEDULED_TASK) {
+            let task = Task { change: change.clone(), reference: reference.to_owned() };
+            self.tasks().insert(change.zone().clone(), task);
+            return Ok(awaiting(reference));
+        }
+        let found = self.look_up(change.zone()).await.ok();
+        let read_back = found.and_then(|found| self.presence(found.as_ref(), change.zone()).ok());
+        let disposition = Disposition::Applied;
+        Ok(Receipt { reference: reference.to_owned(), disposition, read_back })
+    }
+
+    /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).
+    async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
+        let zone = change.zone();
+        let found = match self.look_up(zone).await {
+            Ok(found) => found,
+            Err(_) => return Err(uncertain(zone, failure.error)),
+        };
+        let presence = self.presence(found.as_ref(), zone)?;
+        if change.shows_in(&presence) {
+            return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
+        }
+        match failure.kind {
+            // The grid may still be at work on it.
+            Kind::Slow => Err(uncertain(zone, failure.error)),
+            Kind::Passing | Kind::Final | Kind::ReferenceGone | Kind::Duplicate => Err(failure.error),
+        }
+    }
+
+    /// Why a name is taken, in a sentence.
+    async fn taken(&self, zone: &DomainName, failure: Failure) -> ProviderError {
+        match self.look_up(zone).await {
+            Ok(Some(_)) => return ProviderError::Stale { zone: zone.clone() },
+            Ok(None) => {}
+            Err(other) => return other.error,
+        }
+        let target = search(ZONE_AUTH, zone, self.view(), "fqdn,view");
+        let authoritative = match self.client.read(target).await {
+            Ok(Value::Array(hits)) => !hits.is_empty(),
+            Ok(_) | Err(_) => false,
+        };
+        let what = match authoritative {
+            true => "an authoritative zone of that name exists",
+            false => "another zone of that name exists, or one that the account may not see",
+        };
+        let text = format!(
+            "{zone} cannot be delegated in view {}: {what}, and it is left as it is; remove it or choose another zone ({})",
+            self.view(),
+            failure.error
+        );
+        ProviderError::Refused { text }
+    }
+
+    /// Asks how an earlier write of this zone stands, if it became a task.
+    async fn pending(&self, change: &Change) -> Result<Option<Receipt>, ProviderError> {
+        let Some(task) = self.tasks().get(change.zone()).cloned() else {
+            return Ok(None);
+        };
+        match self.task_state(&task.reference).await.map_err(|failure| failure.error)? {
+            TaskState::Waiting => Ok(Some(awaiting(&task.reference))),
+            TaskState::Rejected(how) if task.change == *change => {
+                let text = format!(
+                    "the change of delegation {} was {how} in the grid's approval workflow; have it approved, or restart gslb-bridge to ask again",
+                    change.zone()
+                );
+                Err(ProviderError::Refused { text })
+            }
+            TaskState::Rejected(_) | TaskState::Over => {
+                self.tasks().remove(change.zone());
+                Ok(None)
+            }
+        }
+    }
+
+    async fn task_state(&self, reference: &str) -> Result<TaskState, Failure> {
+        let target = format!("{reference}?_return_fields=approval_status,execution_status");
+        let task: ScheduledTask = match self.client.read(target).await {
+            Ok(reply) => self.parse(reply)?,
+            Err(failure) if failure.kind == Kind::ReferenceGone => return Ok(TaskState::Over),
+            Err(failure) => return Err(failure),
+        };
+        Ok(match (task.approval_status.as_deref(), task.execution_status.as_deref()) {
+            (Some("REJECTED"), _) => TaskState::Rejected("rejected".to_owned()),
+            (_, Some("FAILED")) => TaskState::Rejected("approved, but failed,".to_owned()),
+            (_, Some("COMPLETED")) => TaskState::Over,
+            _ => TaskState::Waiting,
+        })
+    }
+
+    fn tasks(&self) -> std::sync::MutexGuard<'_, BTreeMap<DomainName, Task>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Observe for Infoblox {
+    fn id(&self) -> &ProviderId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
+        let found = self.look_up(&scope.zone).await.map_err(|failure| failure.error)?;
+        self.presence(found.as_ref(), &scope.zone)
+    }
+}
+
+#[async_trait]
+impl Provider for Infoblox {
+    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
+        let change = change.change();
+        if let Some(receipt) = self.pending(change).await? {
+            return Ok(receipt);
+        }
+        // The reference is looked up anew, and what others wrote since the plan is seen.
+        let zone = change.zone();
+        let found = self.look_up(zone).await.map_err(|failure| failure.error)?;
+        let presence = self.presence(found.as_ref(), zone)?;
+        if change.shows_in(&presence) {
+            return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
+        }
+        let stale = || ProviderError::Stale { zone: zone.clone() };
+        if !change.matches(&presence) || is_held(&presence) {
+            return Err(stale());
+        }
+        let write = lower(change, found.as_ref(), self.view()).ok_or_else(stale)?;
+        self.write(change, write).await
+    }
+
+    async fn close(&self) -> Result<(), ProviderError> {
+        self.logout().await
+    }
+}
+
+/// Locked or handed to a group since the plan was made.
+fn is_held(presence: &Presence) -> bool {
+    let Presence::Present(found) = presence else {
+        return false;
+    };
+    found.obstacles.iter().any(|obstacle| match obstacle {
+        Obstacle::Locked { .. } | Obstacle::NsGroup { .. } => true,
+        Obstacle::Disabled => false,
+    })
+}
+
+fn done(reference: String, presence: Presence) -> Receipt {
+    Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
+}
+
+fn awaiting(reference: &str) -> Receipt {
+    // `scheduledtask/<opaque>:12/PENDING`; only the number is for people.
+    let task = reference.rsplit(':').next().and_then(|tail| tail.split('/').next()).unwrap_or(reference);
+    Receipt {
+        reference: reference.to_owned(),
+        disposition: Disposition::AwaitingApproval { task: task.to_owned() },
+        read_back: None,
+    }
+}
+
+fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {
+    let text = format!(
+        "it is not known whether the last change of delegation {zone} was made ({cause}); it is read again before the next one"
+    );
+    let source = if let ProviderError::Unavailable { source, .. } = cause { source } else { None };
+    ProviderError::Uncertain { text, source }
+}
+
+fn request(write: Write) -> Request {
+    match write {
+        Write::Create { body } => {
+            Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) }
+        }
+        Write::Update { reference, body } => {
+            Request { method: Method::PUT, target: reference, body: Some(body) }
+        }
+        Write::Delete { reference } => Request { method: Method::DELETE, target: reference, body: None },
+    }
+}
+
+/// A search for one name in one view. Two hits are enough to know that something is wrong.
+fn search(kind: &str, zone: &DomainName, view: &str, fields: &str) -> String {
+    let arguments =
+        [("fqdn", zone.as_str()), ("view", view), ("_return_fields", fields), ("_max_results", "2")];
+    let url = Url::parse_with_params("https://grid.invalid/", arguments).expect("the base is a URL");
+    // A blank as `+` is for forms; a grid's own references have `%20`.
+    let query = url.query().unwrap_or_default().replace('+', "%20").replace("%2C", ",");
+    format!("{kind}?{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_look_up_names_zone_view_fields_and_a_bound() {
+        let zone = DomainName::parse("cloud.example.com").unwrap();
+        assert_eq!(
+            search(ZONE_AUTH, &zone, "Medium/High Trust+", "fqdn,view"),
+            "zone_auth?fqdn=cloud.example.com&view=Medium%2FHigh%20Trust%2B&_return_fields=fqdn,view&_max_results=2"
+        );
+    }
+
+    #[test]
+    fn a_task_is_called_by_its_number() {
+        let receipt = awaiting("scheduledtask/b25lLnF1ZXVlZF90YXNrJDE:12/PENDING");
+        assert_eq!(receipt.disposition, Disposition::AwaitingApproval { task: "12".into() });
+    }
+}

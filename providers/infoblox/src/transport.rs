@@ -1,0 +1,64 @@
+//! Why no reply came, in words that do not change from one try to the next.
+
+use std::error::Error;
+use std::io;
+
+use gslb_provider_contract::ProviderError;
+
+use crate::answer::{Failure, Kind};
+
+pub(crate) fn failure(host: &str, error: reqwest::Error) -> Failure {
+    if let Some(problem) = certificate_problem(&error) {
+        return Failure::last(ProviderError::Misconfigured {
+            text: format!(
+                "the certificate of Infoblox at {host} cannot be trusted: {problem}; give its CA with INFOBLOX_CA_FILE and use a host name that stands in the certificate"
+            ),
+        });
+    }
+    let (kind, words) = words(&error);
+    let text = format!("Infoblox at {host} is unavailable: {words}");
+    let source = Some(error.without_url().into());
+    Failure { kind, error: ProviderError::Unavailable { text, retry_after: None, source } }
+}
+
+fn words(error: &reqwest::Error) -> (Kind, &'static str) {
+    if error.is_timeout() {
+        return (Kind::Slow, "no reply within INFOBLOX_HTTP_REQUEST_TIMEOUT");
+    }
+    let kinds = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let io = kinds.filter(|kind| *kind != io::ErrorKind::Other).last();
+    let words = match io {
+        Some(io::ErrorKind::ConnectionRefused) => "the connection was refused",
+        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => "the connection was reset",
+        Some(io::ErrorKind::UnexpectedEof) => "the connection was closed before the reply was complete",
+        Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
+            "it cannot be connected to, there is no route"
+        }
+        _ if error.is_connect() && causes(error).any(|cause| cause.to_string().contains("dns error")) => {
+            "its name does not resolve, so it cannot be connected to"
+        }
+        _ if error.is_connect() => "it cannot be connected to",
+        _ => "the connection was closed before the reply was complete",
+    };
+    (Kind::Passing, words)
+}
+
+fn certificate_problem(error: &reqwest::Error) -> Option<String> {
+    causes(error).find_map(|cause| match cause.downcast_ref()? {
+        rustls::Error::InvalidCertificate(problem) => Some(problem.to_string()),
+        _ => None,
+    })
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |cause| below(*cause))
+}
+
+/// The next cause. An I/O error that wraps another error names as its source the source of that one, so the
+/// wrapped error itself would be skipped.
+fn below<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => cause.source(),
+    }
+}

@@ -1,0 +1,98 @@
+//! The shapes of WAPI that we read and write. They do not leave this crate.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Type name of a delegation.
+pub(crate) const ZONE_DELEGATED: &str = "zone_delegated";
+/// Type name of an authoritative zone.
+pub(crate) const ZONE_AUTH: &str = "zone_auth";
+/// Prefix of a reference to a task that waits for approval or for its time (reference.md §7.4).
+pub(crate) const SCHEDULED_TASK: &str = "scheduledtask/";
+
+/// Every field that is asked for. All of them exist in every 2.x version; an unknown one would turn the whole
+/// request into a 400.
+pub(crate) const RETURN_FIELDS: &str = "fqdn,view,delegate_to,delegated_ttl,use_delegated_ttl,comment,disable,locked,locked_by,ns_group,extattrs";
+
+/// A delegation as read. A grid leaves out what is empty, so every field but the identity may be missing.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct ZoneDelegated {
+    #[serde(rename = "_ref")]
+    pub(crate) reference: String,
+    pub(crate) fqdn: String,
+    pub(crate) view: String,
+    /// `null` for a zone that uses a name server group.
+    #[serde(default)]
+    pub(crate) delegate_to: Option<Vec<ExtServer>>,
+    #[serde(default)]
+    pub(crate) delegated_ttl: Option<u32>,
+    #[serde(default)]
+    pub(crate) use_delegated_ttl: Option<bool>,
+    #[serde(default)]
+    pub(crate) comment: Option<String>,
+    #[serde(default)]
+    pub(crate) disable: Option<bool>,
+    #[serde(default)]
+    pub(crate) locked: Option<bool>,
+    #[serde(default)]
+    pub(crate) locked_by: Option<String>,
+    #[serde(default)]
+    pub(crate) ns_group: Option<String>,
+    #[serde(default)]
+    pub(crate) extattrs: Option<Map<String, Value>>,
+}
+
+/// One name server entry; what we do not know of it (stealth, TSIG) is carried along.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ExtServer {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) address: Option<String>,
+    #[serde(flatten)]
+    pub(crate) other: Map<String, Value>,
+}
+
+/// Body of a POST.
+#[derive(Debug, Serialize)]
+pub(crate) struct NewZone<'a> {
+    pub(crate) fqdn: &'a str,
+    pub(crate) view: &'a str,
+    pub(crate) zone_format: &'static str,
+    pub(crate) delegate_to: Vec<ExtServer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delegated_ttl: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) use_delegated_ttl: Option<bool>,
+    pub(crate) comment: &'static str,
+}
+
+/// Body of a PUT: one field, because a list is replaced whole and everything left out stays as it is.
+#[derive(Debug, Serialize)]
+pub(crate) struct NewServers {
+    pub(crate) delegate_to: Vec<ExtServer>,
+}
+
+/// A task as read.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct ScheduledTask {
+    #[serde(default)]
+    pub(crate) approval_status: Option<String>,
+    #[serde(default)]
+    pub(crate) execution_status: Option<String>,
+}
+
+/// Body of a JSON error.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ErrorBody {
+    #[serde(default)]
+    pub(crate) code: Option<String>,
+    #[serde(default)]
+    pub(crate) text: Option<String>,
+    #[serde(rename = "Error", default)]
+    pub(crate) error: Option<String>,
+}
+
+/// The reference in the reply to a write: a bare string, or an object if somebody in between asked for fields.
+pub(crate) fn written_reference(reply: &Value) -> Option<&str> {
+    reply.as_str().or_else(|| reply.get("_ref")?.as_str())
+}

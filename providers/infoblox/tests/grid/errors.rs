@@ -1,0 +1,122 @@
+//! Every failure of a grid is a typed error with a sentence.
+
+use std::sync::Arc;
+
+use gslb_mocks::wapi::{Account, Fault};
+use gslb_provider_contract::{Observe, ProviderError, Retry};
+use serde_json::json;
+
+use crate::stage::{OnGrid, Wanted, builder, credentials, wants};
+
+#[tokio::test]
+async fn a_failing_grid_is_told_in_its_own_words_and_recovers_by_itself() {
+    let cases = [
+        (Fault::Unavailable, "ProviderUnavailable", "HTTP 503"),
+        (Fault::BadGateway, "ProviderUnavailable", "HTTP 502"),
+        (Fault::ResetBeforeCommit, "ProviderUnavailable", "connection was"),
+        (Fault::MetaRefresh, "Misconfigured", "not the Grid Master"),
+        (Fault::Forbidden, "Forbidden", "HTTP 403"),
+    ];
+    for (fault, reason, words) in cases {
+        let on = OnGrid::new();
+        on.grid.faults().inject(fault);
+        let failed = on.observe().await.unwrap_err();
+        assert_eq!(failed.reason(), reason, "{fault:?}");
+        assert!(failed.to_string().contains(words), "{failed}");
+        on.grid.faults().clear();
+        on.observe().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_failed_read_after_the_plan_writes_nothing() {
+    let on = OnGrid::new();
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    on.grid.faults().inject(Fault::Unavailable.on_method("GET"));
+    gslb_provider_contract::Provider::apply(&on.provider, &change).await.unwrap_err();
+    assert_eq!(on.writes(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_unknown_view_a_missing_parent_and_a_missing_version_are_settings() {
+    let refused = |on: OnGrid| async move {
+        match on.observe().await {
+            Err(error) => error,
+            Ok(_) => on.pass(&wants(&["192.0.2.53"])).await.unwrap_err(),
+        }
+    };
+    let cases = [
+        (builder(), Wanted { view: "nosuchview", ..Wanted::default() }, "nosuchview"),
+        (
+            gslb_mocks::wapi::Grid::builder().username("svc-dns").password(crate::stage::PASSWORD),
+            Wanted::default(),
+            "A parent was not found",
+        ),
+        (builder().version("2.9.7"), Wanted::default(), "Version 2.12.3 not supported"),
+    ];
+    for (builder, wanted, words) in cases {
+        let error = refused(OnGrid::with(builder, wanted)).await;
+        assert_eq!(error.reason(), "Misconfigured", "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_permission_quotes_the_grid() {
+    let reader = Account::new("reader", "s3cret").read_only();
+    let reading =
+        gslb_provider_infoblox::Credentials::Values { username: "reader".into(), password: "s3cret".into() };
+    let on = OnGrid::with(builder().account(reader), Wanted { credentials: reading, ..Wanted::default() });
+    let refused = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
+    assert_eq!(refused.reason(), "Refused");
+    assert!(refused.to_string().contains("permission"), "{refused}");
+    assert!(matches!(refused.retry(), Retry::Backoff { at_least } if !at_least.is_zero()));
+    assert_eq!(on.writes(), ["POST"]);
+}
+
+#[tokio::test]
+async fn an_authoritative_zone_of_that_name_is_left_and_named() {
+    let on = OnGrid::with(builder().zone_auth("cloud.example.com", "default"), Wanted::default());
+    let refused = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
+    assert_eq!(refused.reason(), "Refused");
+    assert!(refused.to_string().contains("an authoritative zone of that name exists"), "{refused}");
+    assert_eq!(on.writes(), ["POST"]);
+}
+
+#[tokio::test]
+async fn a_delegation_that_another_cluster_made_meanwhile_is_stale() {
+    let on = OnGrid::new();
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    on.add_zone(&[(crate::stage::US, "198.51.100.53")], json!({}));
+    let stale = gslb_provider_contract::Provider::apply(&on.provider, &change).await.unwrap_err();
+    assert!(matches!(stale, ProviderError::Stale { .. }), "{stale:?}");
+}
+
+#[tokio::test]
+async fn a_grid_that_stays_down_is_left_alone_for_a_while() {
+    let on = OnGrid::new();
+    on.grid.faults().inject(Fault::Unavailable);
+    for _ in 0..10 {
+        let failed = on.observe().await.unwrap_err();
+        assert!(failed.to_string().contains("HTTP 503"), "{failed}");
+    }
+    assert_eq!(on.grid.journal().entries().len(), 5);
+    on.grid.faults().clear();
+    on.observe().await.unwrap_err();
+    on.advance(2);
+    on.observe().await.unwrap();
+}
+
+#[tokio::test]
+async fn no_error_holds_the_password() {
+    let on = OnGrid::with(
+        builder(),
+        Wanted {
+            credentials: credentials("hunter2"),
+            memory: Arc::<gslb_provider_infoblox::ForgetfulMemory>::default(),
+            ..Wanted::default()
+        },
+    );
+    let failed = on.provider.observe(&crate::stage::scope()).await.unwrap_err();
+    assert!(!format!("{failed:?} {failed}").contains("hunter2"));
+}

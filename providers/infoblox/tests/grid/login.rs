@@ -1,0 +1,131 @@
+//! Sessions, and how often a credential is tried.
+
+use std::sync::Arc;
+
+use gslb_core::login::LoginRecord;
+use gslb_mocks::wapi::Fault;
+use gslb_provider_contract::{Observe, ProviderError, Retry};
+use gslb_provider_infoblox::{Credentials, ForgetfulMemory, LoginMemory};
+
+use crate::stage::{OnGrid, PASSWORD, USER, Wanted, builder, credentials, scope, wants};
+
+fn wrong(memory: &Arc<ForgetfulMemory>) -> Wanted {
+    Wanted { credentials: credentials("wrong"), memory: Arc::clone(memory) as _, ..Wanted::default() }
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_sent_twice_a_minute_apart_and_then_never_again() {
+    let on = OnGrid::with(builder(), wrong(&Arc::default()));
+    assert_eq!(on.observe().await.unwrap_err().reason(), "Unauthenticated");
+    for _ in 0..5 {
+        let held = on.observe().await.unwrap_err();
+        assert!(matches!(held.retry(), Retry::Until(_)), "{held:?}");
+    }
+    assert_eq!(on.grid.bad_logins(), 1);
+    on.advance(60);
+    assert_eq!(on.observe().await.unwrap_err().reason(), "Unauthenticated");
+    on.advance(86_400);
+    let held = on.observe().await.unwrap_err();
+    assert_eq!((held.reason(), held.retry()), ("LoginHeld", Retry::AfterChange));
+    assert!(held.to_string().contains("HTTP 401"), "{held}");
+    assert_eq!(on.grid.bad_logins(), 2);
+}
+
+#[tokio::test]
+async fn the_count_outlives_the_process() {
+    let memory = Arc::default();
+    let on = OnGrid::with(builder(), wrong(&memory));
+    on.observe().await.unwrap_err();
+    let restarted = on.another(wrong(&memory));
+    assert_eq!(restarted.observe(&scope()).await.unwrap_err().reason(), "LoginHeld");
+    assert_eq!(on.grid.bad_logins(), 1);
+}
+
+#[tokio::test]
+async fn many_zones_at_once_make_one_bad_log_in() {
+    let on = OnGrid::with(builder(), wrong(&Arc::default()));
+    let scope = scope();
+    let all = (0..10).map(|_| on.provider.observe(&scope));
+    for failed in futures::future::join_all(all).await {
+        failed.unwrap_err();
+    }
+    assert_eq!(on.grid.bad_logins(), 1);
+}
+
+#[tokio::test]
+async fn a_changed_secret_is_read_from_its_file_and_tried_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (username_file, password_file) = (dir.path().join("username"), dir.path().join("password"));
+    std::fs::write(&username_file, USER).unwrap();
+    std::fs::write(&password_file, "wrong").unwrap();
+    let files = Credentials::Files { username_file, password_file: password_file.clone() };
+    let on = OnGrid::with(builder(), Wanted { credentials: files, ..Wanted::default() });
+    on.observe().await.unwrap_err();
+    std::fs::write(&password_file, PASSWORD).unwrap();
+    on.observe().await.unwrap();
+    assert_eq!(on.grid.bad_logins(), 1);
+}
+
+#[tokio::test]
+async fn an_expired_session_is_renewed_within_the_call_and_is_no_bad_log_in() {
+    let on = OnGrid::new();
+    on.observe().await.unwrap();
+    on.grid.expire_sessions();
+    on.observe().await.unwrap();
+    on.grid.expire_sessions();
+    on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+    assert_eq!(on.grid.bad_logins(), 0);
+}
+
+#[tokio::test]
+async fn a_credential_that_works_again_after_a_rejection_is_counted_from_the_start() {
+    let on = OnGrid::new();
+    on.grid.faults().inject(Fault::Unauthorized.times(1));
+    on.observe().await.unwrap_err();
+    on.advance(60);
+    on.observe().await.unwrap();
+    // Once for the session, once for the credential.
+    on.grid.faults().inject(Fault::Unauthorized.times(2));
+    on.observe().await.unwrap_err();
+    let held = on.observe().await.unwrap_err();
+    assert!(matches!(held, ProviderError::LoginHeld { until: Some(_), .. }), "{held:?}");
+}
+
+#[tokio::test]
+async fn an_outage_during_the_log_in_is_no_bad_log_in() {
+    for fault in [Fault::Unavailable, Fault::ResetBeforeCommit, Fault::Forbidden, Fault::MetaRefresh] {
+        let on = OnGrid::new();
+        on.grid.faults().inject(fault);
+        for _ in 0..2 {
+            assert_ne!(on.observe().await.unwrap_err().reason(), "LoginHeld");
+        }
+        on.grid.faults().clear();
+        on.advance(30);
+        on.observe().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_memory_is_not_written_while_a_good_session_is_renewed() {
+    let memory = Arc::new(ForgetfulMemory::default());
+    let on = OnGrid::with(builder(), Wanted { memory: Arc::clone(&memory) as _, ..Wanted::default() });
+    on.observe().await.unwrap();
+    let stored: Option<LoginRecord> = memory.load().await.unwrap();
+    on.grid.expire_sessions();
+    on.advance(600);
+    on.observe().await.unwrap();
+    assert_eq!(memory.load().await.unwrap(), stored);
+    assert!(!serde_json::to_string(&stored).unwrap().contains("p:a"));
+}
+
+#[tokio::test]
+async fn a_page_in_between_does_not_reset_the_count() {
+    let on = OnGrid::with(builder(), wrong(&Arc::default()));
+    on.observe().await.unwrap_err();
+    on.advance(60);
+    on.grid.faults().inject(Fault::MetaRefresh.times(1));
+    assert_eq!(on.observe().await.unwrap_err().reason(), "Misconfigured");
+    on.observe().await.unwrap_err();
+    assert_eq!(on.observe().await.unwrap_err().retry(), Retry::AfterChange);
+    assert_eq!(on.grid.bad_logins(), 2);
+}

@@ -1,0 +1,11 @@
+//! The provider against the simulated grid, over verified TLS.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod contract;
+mod errors;
+mod guest;
+mod login;
+mod stage;
+mod tls;
+mod writes;

@@ -1,0 +1,119 @@
+//! Writes are sent once; what is unclear is settled by reading.
+
+use std::time::Duration;
+
+use gslb_mocks::wapi::Fault;
+use gslb_provider_contract::{Disposition, Observe, Provider, ProviderError, Retry};
+use gslb_provider_infoblox::Operation;
+use serde_json::json;
+
+use crate::stage::{EU, OnGrid, US, Wanted, builder, scope, wants, withdraws};
+
+#[tokio::test]
+async fn a_create_whose_reply_is_lost_is_found_and_not_sent_again() {
+    let on = OnGrid::new();
+    on.grid.faults().inject(Fault::ResetAfterCommit.on_method("POST").times(1));
+    let receipt = on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+    assert_eq!(receipt.disposition, Disposition::Applied);
+    assert!(receipt.reference.starts_with("zone_delegated/"));
+    assert_eq!(on.writes(), ["POST"]);
+}
+
+#[tokio::test]
+async fn an_update_and_a_delete_whose_replies_are_lost_are_found_done() {
+    let on = OnGrid::new();
+    on.add_zone(&[(US, "198.51.100.53")], json!({}));
+    on.grid.faults().inject(Fault::ResetAfterCommit.on_method("PUT").times(1));
+    on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+    on.edit_zone(json!({"delegate_to": [{"name": EU, "address": "192.0.2.53"}]}));
+    on.grid.faults().inject(Fault::ResetAfterCommit.on_method("DELETE").times(1));
+    on.pass(&withdraws()).await.unwrap();
+    assert_eq!((on.zone(), on.writes()), (None, vec!["PUT".into(), "DELETE".into()]));
+}
+
+#[tokio::test]
+async fn a_write_that_did_not_happen_is_not_sent_again_by_itself() {
+    let on = OnGrid::new();
+    on.grid.faults().inject(Fault::ResetBeforeCommit.on_method("POST").times(1));
+    let failed = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
+    assert_eq!(failed.reason(), "ProviderUnavailable");
+    assert_eq!((on.zone(), on.writes()), (None, vec!["POST".into()]));
+    on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_write_without_a_reply_in_time_has_an_unknown_outcome() {
+    let on = OnGrid::with(builder(), Wanted { timeout: Duration::from_millis(300), ..Wanted::default() });
+    on.grid.faults().inject(Fault::Slow(Duration::from_secs(2)).on_method("POST").times(1));
+    let failed = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
+    assert_eq!(failed.reason(), "OutcomeUnknown");
+    assert!(failed.to_string().contains("no reply within INFOBLOX_HTTP_REQUEST_TIMEOUT"), "{failed}");
+    let calls = on.calls.0.lock().unwrap();
+    let creates: Vec<_> = calls.iter().filter(|(operation, _)| *operation == Operation::ZoneCreate).collect();
+    assert_eq!(creates, [&(Operation::ZoneCreate, false)]);
+}
+
+#[tokio::test]
+async fn a_zone_that_vanishes_between_plan_and_write_is_stale() {
+    let on = OnGrid::new();
+    on.add_zone(&[(US, "198.51.100.53")], json!({}));
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    on.delete_zone();
+    let stale = on.provider.apply(&change).await.unwrap_err();
+    assert!(matches!(stale, ProviderError::Stale { .. }));
+    assert_eq!(stale.retry(), Retry::AtOnce);
+    on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+}
+
+#[tokio::test]
+async fn applying_twice_equals_applying_once() {
+    let on = OnGrid::new();
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    on.provider.apply(&change).await.unwrap();
+    on.provider.apply(&change).await.unwrap();
+    assert_eq!(on.writes(), ["POST"]);
+}
+
+#[tokio::test]
+async fn a_write_that_becomes_a_task_is_pending_and_not_sent_again() {
+    let on = OnGrid::new();
+    on.grid.set_needs_approval("svc-dns", true);
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    for _ in 0..3 {
+        let receipt = on.provider.apply(&change).await.unwrap();
+        assert_eq!(receipt.disposition, Disposition::AwaitingApproval { task: "1".into() });
+    }
+    assert_eq!((on.zone(), on.writes()), (None, vec!["POST".into()]));
+    on.grid.edit(|admin| admin.approve(1)).unwrap();
+    let receipt = on.provider.apply(&change).await.unwrap();
+    assert_eq!(receipt.disposition, Disposition::Applied);
+    assert_eq!(on.servers(), [(EU.to_owned(), "192.0.2.53".to_owned())]);
+    assert_eq!(on.writes().len(), 1);
+}
+
+#[tokio::test]
+async fn a_rejected_task_is_told_and_not_sent_again() {
+    let on = OnGrid::new();
+    on.grid.set_needs_approval("svc-dns", true);
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    on.provider.apply(&change).await.unwrap();
+    on.grid.edit(|admin| admin.reject(1)).unwrap();
+    for _ in 0..2 {
+        let refused = on.provider.apply(&change).await.unwrap_err();
+        assert!(refused.to_string().contains("rejected"), "{refused}");
+        assert_eq!(refused.reason(), "Refused");
+    }
+    assert_eq!(on.writes().len(), 1);
+}
+
+#[tokio::test]
+async fn reads_are_sent_again_and_writes_are_not() {
+    let on = OnGrid::new();
+    on.grid.faults().inject(Fault::Unavailable.on_method("GET").times(2));
+    on.provider.observe(&scope()).await.unwrap();
+    assert_eq!(on.grid.journal().entries().len(), 3);
+    on.grid.faults().inject(Fault::BadGateway.on_method("POST"));
+    let failed = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
+    assert_eq!(failed.reason(), "ProviderUnavailable");
+    assert_eq!(on.writes(), ["POST"]);
+}

@@ -1,0 +1,209 @@
+//! Watches every input, and turns what changed into triggers.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures::StreamExt;
+use gslb_crds::{DnsEndpoint, marks};
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::Ingress;
+use kube::core::DeserializeGuard;
+use kube::runtime::reflector::store::Writer as StoreWriter;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::{WatchStreamExt, reflector};
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+
+use super::cache::{Chain, Changed, Key};
+use super::context::Context;
+use super::gslb::live::EndpointFacts;
+use super::registry::Dependency;
+use super::zone_delegation::live::ZoneFacts;
+use super::{Trigger, Triggers, gslb, zone_delegation};
+use gslb_core::publication::ServiceName;
+
+/// The store writers of the two kinds that are reconciled.
+pub(crate) struct Writers {
+    pub(crate) gslbs: StoreWriter<gslb::Guarded>,
+    pub(crate) zones: StoreWriter<zone_delegation::Guarded>,
+}
+
+/// Follows all watches until the daemon ends.
+pub(crate) async fn follow(context: Arc<Context>, triggers: Triggers, writers: Writers) {
+    let secondary = futures::future::join5(
+        ingresses(&context, &triggers),
+        services(&context, &triggers),
+        slices(&context, &triggers),
+        endpoints(&context, &triggers),
+        zones(&context, &triggers, writers.zones),
+    );
+    futures::future::join(secondary, gslbs(&context, &triggers, writers.gslbs)).await;
+}
+
+/// Waits until every input has been read whole once.
+pub(crate) async fn synced(context: &Context) {
+    context.ingresses.synced().await;
+    context.services.synced().await;
+    context.slices.cache.synced().await;
+    context.endpoints.synced().await;
+    context.zones.synced().await;
+}
+
+fn ingresses(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
+    context.ingresses.follow(
+        stream::<Ingress>(context, &watcher::Config::default()),
+        Into::into,
+        move |changed| {
+            let glue =
+                |facts: Option<&super::facts::IngressFacts>| facts.is_some_and(|facts| facts.ip_source);
+            if glue(changed.before) || glue(changed.after) {
+                triggers.send(Trigger::AllZoneDelegations);
+            }
+            wake(context, triggers, &Dependency::Ingress(changed.key.clone()));
+        },
+    )
+}
+
+fn services(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
+    context.services.follow(
+        stream::<Service>(context, &watcher::Config::default()),
+        Into::into,
+        move |changed| {
+            let Key { namespace, name } = changed.key.clone();
+            wake(context, triggers, &Dependency::Service(ServiceName { namespace, name }));
+            if is_dns_service(context, &changed) {
+                triggers.send(Trigger::AllZoneDelegations);
+            }
+        },
+    )
+}
+
+fn is_dns_service(context: &Context, changed: &Changed<'_, super::facts::ServiceFacts>) -> bool {
+    use crate::config::DnsService;
+    match &context.settings.dns_service {
+        DnsService::Named { namespace, name } => {
+            (&changed.key.namespace, &changed.key.name) == (namespace, name)
+        }
+        DnsService::CoreDnsLoadBalancer => {
+            let labelled =
+                [changed.before, changed.after].into_iter().flatten().any(|facts| facts.dns_server);
+            labelled && changed.key.namespace == context.settings.namespace
+        }
+        DnsService::LabelledIngress => false,
+    }
+}
+
+fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
+    let slices = stream::<EndpointSlice>(context, &watcher::Config::default());
+    context.slices.cache.follow(slices, Into::into, move |changed| {
+        for service in context.slices.index(&changed) {
+            wake(context, triggers, &Dependency::Service(service));
+        }
+    })
+}
+
+fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
+    let local = format!("{}={}", marks::DNS_TYPE, marks::DNS_TYPE_LOCAL);
+    let endpoints =
+        stream::<DeserializeGuard<DnsEndpoint>>(context, &watcher::Config::default().labels(&local));
+    context.endpoints.follow(endpoints, EndpointFacts::read, move |changed| {
+        if changed.after.is_none() {
+            context.writer.forget(gslb::apply::WHAT, changed.key);
+        }
+        triggers.send(Trigger::Gslb(changed.key.clone()));
+    })
+}
+
+async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<zone_delegation::Guarded>) {
+    let objects = stream::<zone_delegation::Guarded>(context, &watcher::Config::default());
+    let objects = objects.inspect(move |event| store(&mut writer, event));
+    context
+        .zones
+        .follow(objects, ZoneFacts::read, move |changed| {
+            if changed.after.is_none() {
+                context.writer.forget(zone_delegation::report::WHAT, changed.key);
+                context.announcer.forget(zone_delegation::report::WHAT, changed.key);
+            }
+            triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
+            let zone = |facts: Option<&ZoneFacts>| facts.map(|facts| facts.zone.clone());
+            if zone(changed.before) != zone(changed.after) {
+                triggers.send(Trigger::AllGslbs);
+                triggers.send(Trigger::AllZoneDelegations);
+            }
+        })
+        .await;
+}
+
+async fn gslbs(context: &Context, triggers: &Triggers, mut writer: StoreWriter<gslb::Guarded>) {
+    let events = stream::<gslb::Guarded>(context, &watcher::Config::default());
+    let mut events = std::pin::pin!(events);
+    while let Some(event) = events.next().await {
+        match &event {
+            Ok(Event::Apply(gslb)) => {
+                store(&mut writer, &event);
+                triggers.send(Trigger::Gslb(Key::of(gslb)));
+            }
+            Ok(Event::Delete(gslb)) => {
+                store(&mut writer, &event);
+                forget(context, triggers, &Key::of(gslb));
+            }
+            Ok(Event::InitDone) => {
+                let before: Vec<Key> =
+                    triggers.gslb_store.state().iter().map(|gslb| Key::of(&**gslb)).collect();
+                store(&mut writer, &event);
+                for gone in before.iter().filter(|key| triggers.gslb_store.get(&reference(key)).is_none()) {
+                    forget(context, triggers, gone);
+                }
+                triggers.send(Trigger::AllGslbs);
+            }
+            Ok(Event::Init | Event::InitApply(_)) => store(&mut writer, &event),
+            Err(error) => {
+                tracing::warn!(error = %Chain(error), kind = "Gslb", "A watch failed; it is tried again.")
+            }
+        }
+    }
+}
+
+fn reference(key: &Key) -> reflector::ObjectRef<gslb::Guarded> {
+    reflector::ObjectRef::new(&key.name).within(&key.namespace)
+}
+
+/// A deleted Gslb hands its hosts over and is forgotten everywhere.
+fn forget(context: &Context, triggers: &Triggers, key: &Key) {
+    for other in context.registry.forget(key) {
+        triggers.send(Trigger::Gslb(other));
+    }
+    context.book.watch(context.registry.hosts(), context.now());
+    context.writer.forget(gslb::report::WHAT, key);
+    context.announcer.forget(gslb::report::WHAT, key);
+    context.addresses.lock().expect("no panic while the addresses are locked").remove(key);
+}
+
+fn store<K>(writer: &mut StoreWriter<K>, event: &watcher::Result<Event<K>>)
+where
+    K: Resource<DynamicType = ()> + Clone + 'static,
+{
+    if let Ok(event) = event {
+        writer.apply_watcher_event(event);
+    }
+}
+
+fn wake(context: &Context, triggers: &Triggers, dependency: &Dependency) {
+    for gslb in context.registry.dependents(dependency) {
+        triggers.send(Trigger::Gslb(gslb));
+    }
+}
+
+/// A watch of all objects of a kind that starts again by itself, without the fields that nobody reads.
+fn stream<K>(
+    context: &Context,
+    config: &watcher::Config,
+) -> impl futures::Stream<Item = watcher::Result<Event<K>>> + use<K>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
+{
+    watcher(Api::<K>::all(context.client.clone()), config.clone())
+        .default_backoff()
+        .modify(|object| object.managed_fields_mut().clear())
+}

@@ -1,0 +1,136 @@
+//! Keeps Gslbs and ZoneDelegations as their specs want them.
+//!
+//! Every input is watched and reduced to facts ([`inputs`]); whatever changes triggers the passes that depend
+//! on it ([`registry`]); a pass is always observe, decide (in `gslb-core`), apply, report.
+
+pub(crate) mod announce;
+pub(crate) mod cache;
+pub(crate) mod cluster;
+pub(crate) mod context;
+pub(crate) mod facts;
+pub(crate) mod gslb;
+pub(crate) mod inputs;
+pub(crate) mod registry;
+pub(crate) mod run;
+pub(crate) mod slices;
+pub(crate) mod write;
+pub(crate) mod zone_delegation;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cache::Key;
+use context::Context;
+use kube::runtime::reflector::{ObjectRef, Store};
+use tokio::sync::mpsc;
+
+use gslb_core::changelog::Who;
+use gslb_provider_contract::Provider;
+
+use crate::audit::ChangeLog;
+use crate::health::Progress;
+
+/// First pause after a pass that failed; doubles with every further failure.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Longest pause after a pass that failed: k8gb's normal period, so that a mended cause is noticed as soon as
+/// there (F-10).
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A pass that could not be finished. It is tried again.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PassError {
+    /// The Kubernetes API refused or did not answer.
+    #[error("the Kubernetes API did not do what was asked")]
+    Kubernetes(#[from] kube::Error),
+}
+
+/// What asks for a pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    Gslb(Key),
+    AllGslbs,
+    ZoneDelegation(Key),
+    AllZoneDelegations,
+}
+
+/// Where triggers go.
+#[derive(Clone)]
+pub(crate) struct Triggers {
+    pub(crate) gslbs: mpsc::UnboundedSender<ObjectRef<gslb::Guarded>>,
+    pub(crate) zones: mpsc::UnboundedSender<ObjectRef<zone_delegation::Guarded>>,
+    pub(crate) gslb_store: Store<gslb::Guarded>,
+    pub(crate) zone_store: Store<zone_delegation::Guarded>,
+}
+
+impl Triggers {
+    /// Asks for passes. Several requests for one object become one pass.
+    pub(crate) fn send(&self, trigger: Trigger) {
+        // The receivers live as long as the daemon.
+        match trigger {
+            Trigger::Gslb(key) => {
+                self.gslbs.send(ObjectRef::new(&key.name).within(&key.namespace)).unwrap_or_default();
+            }
+            Trigger::AllGslbs => {
+                for gslb in self.gslb_store.state() {
+                    self.gslbs.send(ObjectRef::from_obj(&*gslb)).unwrap_or_default();
+                }
+            }
+            Trigger::ZoneDelegation(key) => self.zones.send(ObjectRef::new(&key.name)).unwrap_or_default(),
+            Trigger::AllZoneDelegations => {
+                for zone in self.zone_store.state() {
+                    self.zones.send(ObjectRef::from_obj(&*zone)).unwrap_or_default();
+                }
+            }
+        }
+    }
+}
+
+/// What the passes share beside the facts.
+pub(crate) struct Pass {
+    pub(crate) context: Arc<Context>,
+    pub(crate) triggers: Triggers,
+    pub(crate) progress: Progress,
+    pub(crate) failures: Failures,
+    pub(crate) zones: zone_delegation::Desk,
+    pub(crate) provider: Option<Provision>,
+    /// Who makes the changes, for the log.
+    pub(crate) who: Who,
+}
+
+/// A provider, and the log without which nothing is changed there.
+pub(crate) type Provision = (Arc<dyn Provider>, Arc<ChangeLog>);
+
+/// How often each object's pass failed in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Failures(Mutex<BTreeMap<String, u32>>);
+
+impl Failures {
+    /// The pause before the next try.
+    pub(crate) fn pause(&self, object: &str) -> Duration {
+        let mut failures = self.0.lock().expect("no panic while the failures are locked");
+        let count = failures.entry(object.to_owned()).or_default();
+        let pause = FIRST_PAUSE.saturating_mul(1 << (*count).min(10));
+        *count += 1;
+        pause.min(LONGEST_PAUSE)
+    }
+
+    /// The object's pass succeeded.
+    pub(crate) fn reset(&self, object: &str) {
+        self.0.lock().expect("no panic while the failures are locked").remove(object);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_half_a_minute_and_start_anew_after_a_success() {
+        let failures = Failures::default();
+        let pauses: Vec<u128> = (0..8).map(|_| failures.pause("web/a").as_millis()).collect();
+        assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+        failures.reset("web/a");
+        assert_eq!(failures.pause("web/a"), FIRST_PAUSE);
+    }
+}

@@ -1,0 +1,209 @@
+//! Starts everything in the right order, and keeps it running until the daemon is told to stop.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use gslb_core::changelog::Who;
+use gslb_core::name::DomainName;
+use kube::core::DeserializeGuard;
+use kube::runtime::applier;
+use kube::runtime::controller::{Action, Config};
+use kube::runtime::reflector::{self, ObjectRef};
+use kube::{Resource, ResourceExt};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::cache::{Chain, Key};
+use super::context::Context;
+use super::inputs::{self, Writers};
+use super::{Failures, Pass, PassError, Trigger, Triggers, gslb, zone_delegation};
+use crate::health::{Progress, Readiness};
+use crate::peer;
+use crate::peer::ask::PeerQuestions;
+
+/// Gslbs in work at once. A pass waits for nothing but the API server; no outside reference.
+const GSLB_PASSES: u16 = 16;
+/// ZoneDelegations in work at once: a grid takes no more calls at once from us (design §7).
+const ZONE_PASSES: u16 = 4;
+/// Pause before a bootstrap that failed is tried again.
+const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(2);
+
+/// What the daemon is started with.
+pub(crate) struct Start {
+    pub(crate) context: Arc<Context>,
+    pub(crate) changes: mpsc::UnboundedReceiver<DomainName>,
+    pub(crate) questions: Arc<PeerQuestions>,
+    pub(crate) provider: Option<super::Provision>,
+    pub(crate) who: Who,
+    pub(crate) progress: Progress,
+    pub(crate) readiness: Readiness,
+}
+
+/// Runs the controller until `stop` completes.
+pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
+    let (gslb_store, gslb_writer) = reflector::store();
+    let (zone_store, zone_writer) = reflector::store();
+    let (gslbs, gslb_queue) = mpsc::unbounded_channel();
+    let (zones, zone_queue) = mpsc::unbounded_channel();
+    let triggers = Triggers { gslbs, zones, gslb_store: gslb_store.clone(), zone_store: zone_store.clone() };
+    let context = start.context;
+    let pass = Arc::new(Pass {
+        context: Arc::clone(&context),
+        triggers: triggers.clone(),
+        progress: start.progress.clone(),
+        failures: Failures::default(),
+        zones: zone_delegation::Desk::default(),
+        provider: start.provider,
+        who: start.who,
+    });
+    let mut tasks = JoinSet::new();
+    let writers = Writers { gslbs: gslb_writer, zones: zone_writer };
+    tasks.spawn(inputs::follow(Arc::clone(&context), triggers.clone(), writers));
+    let work = async {
+        peer::memory::restore(&context).await;
+        inputs::synced(&context).await;
+        gslb_store.wait_until_ready().await.unwrap_or_default();
+        register_all(&context, &triggers);
+        load_unsettled(&pass).await;
+        start.readiness.set_ready("inputs");
+        spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
+        tasks.spawn(bootstrap(Arc::clone(&context)));
+        let gslbs = applier(
+            |object, pass| Box::pin(gslb::reconcile(object, pass)),
+            retry,
+            Arc::clone(&pass),
+            gslb_store,
+            queue(gslb_queue),
+            Config::default().concurrency(GSLB_PASSES),
+        );
+        let zones = applier(
+            |object, pass| Box::pin(zone_delegation::reconcile(object, pass)),
+            retry,
+            Arc::clone(&pass),
+            zone_store,
+            queue(zone_queue),
+            Config::default().concurrency(ZONE_PASSES),
+        );
+        triggers.send(Trigger::AllGslbs);
+        triggers.send(Trigger::AllZoneDelegations);
+        futures::future::join(
+            gslbs.for_each(|done| finished(&pass, done)),
+            zones.for_each(|done| finished(&pass, done)),
+        )
+        .await;
+    };
+    tokio::select! {
+        () = work => {}
+        () = beat(&start.progress) => {}
+        () = stop => {}
+    }
+    tasks.shutdown().await;
+    if let Some((provider, _)) = &pass.provider
+        && let Err(error) = provider.close().await
+    {
+        tracing::warn!(error = %Chain(&error), "The provider could not be closed.");
+    }
+}
+
+/// The hosts of all Gslbs are known before the first one is published: the older of two must win at once.
+fn register_all(context: &Context, triggers: &Triggers) {
+    let zones = context.served_zones();
+    for guarded in triggers.gslb_store.state() {
+        if let Ok(gslb) = &guarded.0 {
+            gslb::observe::register(context, gslb, &zones);
+        }
+    }
+}
+
+/// Changes that an earlier run began and nobody saw the end of.
+async fn load_unsettled(pass: &Pass) {
+    let Some((_, log)) = &pass.provider else { return };
+    loop {
+        match log.unsettled().await {
+            Ok(all) => {
+                for pending in all {
+                    match DomainName::parse(&pending.intent().change.zone) {
+                        Ok(zone) => pass.zones.leave_unsettled(zone, pending),
+                        Err(error) => tracing::warn!(%error, "A change of the log names no zone."),
+                    }
+                }
+                return;
+            }
+            // Without the log nothing may be written anyway.
+            Err(error) => {
+                tracing::warn!(error = %Chain(&error), "The change log could not be read; it is tried again.");
+                tokio::time::sleep(BOOTSTRAP_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn spawn_peers(
+    tasks: &mut JoinSet<()>,
+    pass: &Arc<Pass>,
+    questions: &Arc<PeerQuestions>,
+    changes: mpsc::UnboundedReceiver<DomainName>,
+) {
+    let context = &pass.context;
+    tasks.spawn(peer::look_up::run(Arc::clone(context), Arc::clone(questions), pass.triggers.clone()));
+    for tag in context.book.tags() {
+        tasks.spawn(peer::sweep::run(Arc::clone(context), Arc::clone(questions), tag));
+    }
+    tasks.spawn(peer::memory::keep(Arc::clone(context)));
+    tasks.spawn(pass_on(Arc::clone(pass), changes));
+}
+
+/// A peer's view changed: the Gslbs of the host decide anew.
+async fn pass_on(pass: Arc<Pass>, mut changes: mpsc::UnboundedReceiver<DomainName>) {
+    while let Some(host) = changes.recv().await {
+        for gslb in pass.context.registry.gslbs_of(&host) {
+            pass.triggers.send(Trigger::Gslb(gslb));
+        }
+    }
+}
+
+async fn bootstrap(context: Arc<Context>) {
+    while let Err(error) = zone_delegation::bootstrap(&context).await {
+        tracing::warn!(error = %Chain(&error), "The configured zones could not be created; it is tried again.");
+        tokio::time::sleep(BOOTSTRAP_PAUSE).await;
+    }
+}
+
+/// Shows that the process still schedules, also while nothing changes.
+async fn beat(progress: &Progress) {
+    loop {
+        progress.tick();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+}
+
+fn queue<K: Resource<DynamicType = ()>>(
+    mut receiver: mpsc::UnboundedReceiver<ObjectRef<K>>,
+) -> impl futures::Stream<Item = Result<ObjectRef<K>, std::convert::Infallible>> {
+    futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(Ok)
+}
+
+fn retry<K>(object: Arc<DeserializeGuard<K>>, error: &PassError, pass: Arc<Pass>) -> Action
+where
+    DeserializeGuard<K>: Resource<DynamicType = ()>,
+{
+    let name = name_of(&*object);
+    tracing::warn!(object = name, error = %Chain(error), "A pass failed; it is tried again.");
+    Action::requeue(pass.failures.pause(&name))
+}
+
+fn name_of<K: Resource<DynamicType = ()>>(object: &K) -> String {
+    format!("{} {}", K::kind(&()), Key::new(object.namespace().unwrap_or_default(), object.name_any()))
+}
+
+async fn finished<K, E>(pass: &Pass, done: Result<(ObjectRef<K>, Action), E>)
+where
+    K: Resource<DynamicType = ()>,
+{
+    if let Ok((object, _)) = done {
+        let key = Key::new(object.namespace.unwrap_or_default(), object.name);
+        pass.failures.reset(&format!("{} {key}", K::kind(&())));
+    }
+}

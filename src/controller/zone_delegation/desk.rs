@@ -1,0 +1,147 @@
+//! What is remembered of each zone between passes: when the provider and the parent were last asked, and what
+//! came of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use gslb_core::condition::{Condition, ConditionKind};
+use gslb_core::delegation_proof::DelegationProof;
+use gslb_core::history::History;
+use gslb_core::name::DomainName;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::audit::Pending;
+
+/// First pause before the parent is asked again whether it serves the delegation; doubles up to a minute.
+const FIRST_PROOF_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PROOF_PAUSE: Duration = Duration::from_secs(60);
+
+/// What was asked of the provider. Something else is asked at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) addresses: BTreeSet<IpAddr>,
+    pub(crate) generation: Option<i64>,
+    pub(crate) withdrawn: bool,
+}
+
+/// How the provider stands to what we want.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) in_sync: Condition,
+    /// Only to be True when the provider has no entry of ours any more.
+    pub(crate) withdrawn: bool,
+}
+
+impl Standing {
+    pub(crate) fn new(in_sync: Condition) -> Self {
+        Self { in_sync, withdrawn: false }
+    }
+}
+
+/// Memory of one zone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Memory {
+    pub(crate) history: History,
+    pub(crate) asked: Option<Asked>,
+    pub(crate) standing: Option<Standing>,
+    /// When the provider is asked again although nothing changed.
+    pub(crate) next_provider: Option<Timestamp>,
+    /// Failures of the provider in a row.
+    pub(crate) failures: u32,
+    pub(crate) proof: Option<DelegationProof>,
+    pub(crate) next_proof: Option<Timestamp>,
+    proof_pause: Option<Duration>,
+}
+
+impl Memory {
+    /// Whether the provider has to be asked now.
+    pub(crate) fn provider_is_due(&self, asked: &Asked, now: Timestamp) -> bool {
+        self.asked.as_ref() != Some(asked) || self.next_provider.is_some_and(|at| at <= now)
+    }
+
+    /// Whether the parent has to be asked now.
+    pub(crate) fn proof_is_due(&self, now: Timestamp) -> bool {
+        self.proof.is_none() || self.next_proof.is_some_and(|at| at <= now)
+    }
+
+    /// Takes in a proof; asks again soon while it is not good, and with the provider's period when it is.
+    pub(crate) fn proved(&mut self, proof: DelegationProof, period: Option<Duration>, now: Timestamp) {
+        let delegated = matches!(proof, DelegationProof::Delegated { .. });
+        let pause = if delegated {
+            self.proof_pause = None;
+            period
+        } else {
+            let pause =
+                self.proof_pause.map_or(FIRST_PROOF_PAUSE, |pause| (pause * 2).min(LONGEST_PROOF_PAUSE));
+            self.proof_pause = Some(pause);
+            Some(pause)
+        };
+        self.next_proof = pause.and_then(|pause| now.checked_add(pause).ok());
+        self.proof = Some(proof);
+    }
+
+    /// Forgets the proof after a change, so that it is looked for again.
+    pub(crate) fn doubt_proof(&mut self) {
+        self.next_proof = None;
+        self.proof = None;
+        self.proof_pause = None;
+    }
+
+    /// The condition `Delegated`.
+    pub(crate) fn delegated(&self) -> Condition {
+        let kind = ConditionKind::Delegated;
+        match &self.proof {
+            None => Condition::unknown(kind, "NotAsked", "the parent zone has not been asked yet"),
+            Some(proof) => match proof.status() {
+                "True" => Condition::good(kind, proof.reason(), proof.to_string()),
+                "False" => Condition::bad(kind, proof.reason(), proof.to_string()),
+                _ => Condition::unknown(kind, proof.reason(), proof.to_string()),
+            },
+        }
+    }
+
+    /// When the pass should look again by itself.
+    pub(crate) fn next_look(&self, now: Timestamp) -> Option<SignedDuration> {
+        let next = self.next_provider.into_iter().chain(self.next_proof).min()?;
+        Some(next.duration_since(now).max(SignedDuration::ZERO))
+    }
+}
+
+/// Memories by name of the ZoneDelegation, and changes whose outcome is not known yet.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    memories: Mutex<BTreeMap<String, Memory>>,
+    unsettled: Mutex<BTreeMap<DomainName, Vec<Pending>>>,
+}
+
+impl Desk {
+    pub(crate) fn memory(&self, name: &str) -> Memory {
+        self.memories
+            .lock()
+            .expect("no panic while the desk is locked")
+            .get(name)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn keep(&self, name: &str, memory: Memory) {
+        self.memories.lock().expect("no panic while the desk is locked").insert(name.to_owned(), memory);
+    }
+
+    pub(crate) fn forget(&self, name: &str) {
+        self.memories.lock().expect("no panic while the desk is locked").remove(name);
+    }
+
+    /// Leaves a change to be settled by the next successful read of its zone.
+    pub(crate) fn leave_unsettled(&self, zone: DomainName, pending: Pending) {
+        let mut unsettled = self.unsettled.lock().expect("no panic while the desk is locked");
+        unsettled.entry(zone).or_default().push(pending);
+    }
+
+    /// Takes the changes of a zone that are to be settled now.
+    pub(crate) fn take_unsettled(&self, zone: &DomainName) -> Vec<Pending> {
+        self.unsettled.lock().expect("no panic while the desk is locked").remove(zone).unwrap_or_default()
+    }
+}

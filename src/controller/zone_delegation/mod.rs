@@ -1,0 +1,239 @@
+//! One pass over one ZoneDelegation: this cluster's part of a delegation, and what is told about all of it.
+
+mod desk;
+pub(crate) mod live;
+mod prove;
+mod provide;
+pub(crate) mod report;
+mod zones;
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use gslb_core::claim::Claimant;
+use gslb_core::condition::{Condition, ConditionKind};
+use gslb_core::delegation::DesiredDelegation;
+use gslb_core::zone::Zone;
+use gslb_crds::zone_delegation::DnsServer;
+use gslb_crds::{ZoneDelegation, marks};
+use jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use kube::core::DeserializeGuard;
+use kube::runtime::controller::Action;
+use kube::{Api, Resource, ResourceExt};
+use serde_json::json;
+
+pub(crate) use desk::Desk;
+pub(crate) use zones::bootstrap;
+
+use super::context::Context;
+use super::write::FIELD_MANAGER;
+use super::{Pass, PassError, cluster};
+use desk::{Asked, Memory, Standing};
+use provide::Visit;
+
+/// A ZoneDelegation, or what is wrong with it if it does not parse.
+pub(crate) type Guarded = DeserializeGuard<ZoneDelegation>;
+
+/// Brings this cluster's part of one delegation, and the status, up to date.
+pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<Action, PassError> {
+    let context = &pass.context;
+    let object = match &guarded.0 {
+        Ok(object) => object,
+        Err(invalid) => {
+            let note = format!("this ZoneDelegation cannot be read: {}; correct it", invalid.error);
+            tracing::warn!(
+                zone = guarded.name_any(),
+                error = invalid.error,
+                "A ZoneDelegation cannot be read."
+            );
+            context.announcer.warn("Unreadable", note, &guarded.object_ref(&())).await;
+            return Ok(Action::await_change());
+        }
+    };
+    let action = if object.metadata.deletion_timestamp.is_some() {
+        finalize(&pass, object).await?
+    } else {
+        maintain(&pass, object).await?
+    };
+    pass.progress.tick();
+    Ok(action)
+}
+
+async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassError> {
+    let context = &pass.context;
+    let now = context.now();
+    let claimant = match accept(context, object) {
+        Ok(claimant) => claimant,
+        Err(refused) => {
+            report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
+            return Ok(Action::await_change());
+        }
+    };
+    ensure_finalizer(context, object).await?;
+    let mut memory = pass.zones.memory(&object.name_any());
+    let glue = cluster::glue(context);
+    let own: BTreeSet<IpAddr> = glue.iter().flatten().copied().map(IpAddr::V4).collect();
+    let mut conditions = vec![report::accepted()];
+    match &glue {
+        Ok(_) => {
+            provide_for(pass, object, &claimant, &own, &mut memory).await;
+            if memory.proof_is_due(now) {
+                let proof = prove::prove(context, &claimant, &own).await;
+                memory.proved(proof, context.settings.periods.zone_delegation, Timestamp::now());
+            }
+            conditions.extend(memory.standing.iter().map(|standing| standing.in_sync.clone()));
+            conditions.push(memory.delegated());
+        }
+        Err(error) => {
+            let message = format!("this cluster has no name server address to publish: {error}");
+            conditions.push(Condition::bad(ConditionKind::InSync, error.reason(), message));
+        }
+    }
+    pass.zones.keep(&object.name_any(), memory.clone());
+    let servers = servers(context, claimant.zone(), &claimant, &own);
+    report::report(context, object, servers, conditions, Timestamp::now()).await?;
+    Ok(next(context, &memory))
+}
+
+/// The zone can be acted on, and no older object stands for it.
+fn accept(context: &Context, object: &ZoneDelegation) -> Result<Claimant, Condition> {
+    let kind = ConditionKind::Accepted;
+    let zone = live::zone(object).map_err(|message| Condition::bad(kind, "SpecInvalid", message))?;
+    let own = (object.creation_timestamp().map(|time| time.0), object.name_any());
+    let older = context.zones.select(|key, facts| {
+        let same = facts.zone.as_ref().is_ok_and(|other| other.name().dashed() == zone.name().dashed());
+        same && (facts.created, key.name.clone()) < own
+    });
+    if let Some((key, _)) = older.first() {
+        let message = format!(
+            "zone {} shares its name with that of the older ZoneDelegation {key} once dots are dashes; rename one of the zones or delete one of the two objects",
+            zone.name()
+        );
+        return Err(Condition::bad(kind, "ZoneTaken", message));
+    }
+    let settings = &context.settings;
+    Claimant::new(zone, settings.ns_prefix.clone(), settings.geo_tag.clone())
+        .map_err(|error| Condition::bad(kind, "NameServerNameInvalid", error.to_string()))
+}
+
+async fn provide_for(
+    pass: &Pass,
+    object: &ZoneDelegation,
+    claimant: &Claimant,
+    own: &BTreeSet<IpAddr>,
+    memory: &mut Memory,
+) {
+    let Some((provider, log)) = &pass.provider else {
+        let message = "no provider is configured, so the delegation is kept by hand";
+        memory.standing = Some(Standing::new(Condition::good(ConditionKind::InSync, "NoProvider", message)));
+        return;
+    };
+    let settings = &pass.context.settings;
+    let asked = Asked { addresses: own.clone(), generation: object.metadata.generation, withdrawn: false };
+    if !memory.provider_is_due(&asked, pass.context.now()) {
+        return;
+    }
+    let Ok(desired) = DesiredDelegation::published(claimant.clone(), own.clone(), settings.ns_ttl) else {
+        return;
+    };
+    memory.asked = Some(asked);
+    let period = settings.periods.zone_delegation;
+    let visit = Visit { provider, log, desk: &pass.zones, who: &pass.who, object, desired: &desired, period };
+    provide::visit(&visit, memory).await;
+}
+
+/// Withdraws this cluster's part if the spec asks for it, then lets the object go. Needs no address of our own.
+async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassError> {
+    let context = &pass.context;
+    if !object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
+        return Ok(Action::await_change());
+    }
+    let mut memory = pass.zones.memory(&object.name_any());
+    if let (true, Some((provider, log)), Ok(claimant)) =
+        (object.spec.do_finalize, &pass.provider, accept(context, object))
+    {
+        let asked =
+            Asked { addresses: BTreeSet::new(), generation: object.metadata.generation, withdrawn: true };
+        if memory.provider_is_due(&asked, context.now()) {
+            memory.asked = Some(asked);
+            let desired = DesiredDelegation::withdrawn(claimant);
+            let period = Some(std::time::Duration::from_secs(10));
+            let (desk, who) = (&pass.zones, &pass.who);
+            let visit = Visit { provider, log, desk, who, object, desired: &desired, period };
+            provide::visit(&visit, &mut memory).await;
+            pass.zones.keep(&object.name_any(), memory.clone());
+        }
+        let standing = memory.standing.clone();
+        if !standing.as_ref().is_some_and(|standing| standing.withdrawn) {
+            let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
+            report::report(context, object, BTreeSet::new(), conditions, context.now()).await?;
+            return Ok(next(context, &memory));
+        }
+    } else if !object.spec.do_finalize && pass.provider.is_some() {
+        let note = "deleted with doFinalize: false, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes";
+        context.announcer.warn("DelegationLeft", note.to_owned(), &object.object_ref(&())).await;
+    }
+    release(context, object).await?;
+    pass.zones.forget(&object.name_any());
+    Ok(Action::await_change())
+}
+
+async fn ensure_finalizer(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {
+    if object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
+        return Ok(());
+    }
+    let api: Api<ZoneDelegation> = Api::all(context.client.clone());
+    let body = json!({
+        "apiVersion": ZoneDelegation::api_version(&()), "kind": ZoneDelegation::kind(&()),
+        "metadata": {
+            "name": object.name_any(), "uid": object.uid(),
+            "finalizers": [marks::ZONE_DELEGATION_FINALIZER],
+        },
+    });
+    // A manager of its own: an apply under the name that writes the status would give up the finalizer.
+    let params = PatchParams::apply(&format!("{FIELD_MANAGER}-finalizer")).force();
+    api.patch(&object.name_any(), &params, &Patch::Apply(&body)).await?;
+    Ok(())
+}
+
+/// Takes our finalizer away, and nothing that came or went meanwhile.
+async fn release(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {
+    let api: Api<ZoneDelegation> = Api::all(context.client.clone());
+    let rest: Vec<&String> = object
+        .finalizers()
+        .iter()
+        .filter(|finalizer| *finalizer != marks::ZONE_DELEGATION_FINALIZER)
+        .collect();
+    let body = json!({"metadata": {"resourceVersion": object.resource_version(), "finalizers": rest}});
+    match api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(&body)).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// All name servers of the zone as far as they are known.
+fn servers(
+    context: &Context,
+    zone: &Zone,
+    claimant: &Claimant,
+    own: &BTreeSet<IpAddr>,
+) -> BTreeSet<DnsServer> {
+    let name = claimant.ns_name().to_string();
+    let ours = own.iter().map(|address| DnsServer { name: name.clone(), address: address.to_string() });
+    let peers = context.glue.servers(zone).into_iter();
+    let peers =
+        peers.map(|(name, address)| DnsServer { name: name.to_string(), address: address.to_string() });
+    ours.chain(peers).collect()
+}
+
+fn next(context: &Context, memory: &Memory) -> Action {
+    let look = memory.next_look(context.now()).and_then(|left| std::time::Duration::try_from(left).ok());
+    match (context.settings.periods.zone_delegation, look) {
+        (Some(period), Some(left)) => Action::requeue(period.min(left)),
+        (Some(after), None) | (None, Some(after)) => Action::requeue(after),
+        (None, None) => Action::await_change(),
+    }
+}

@@ -1,0 +1,289 @@
+//! Brings one delegation at the provider up to date: observe, plan, approve, log, apply, log.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gslb_core::change::Change;
+use gslb_core::changelog::{Action, ChangeResult, ObjectRef, Proposal, Verdict, Who};
+use gslb_core::claim::Claimant;
+use gslb_core::condition::{Condition, ConditionKind};
+use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
+use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
+use gslb_core::plan::plan;
+use gslb_crds::ZoneDelegation;
+use gslb_provider_contract::{Disposition, Provider, ProviderError, Retry, Scope};
+use jiff::Timestamp;
+use kube::{Resource, ResourceExt};
+use serde_json::json;
+
+use super::desk::{Desk, Memory, Standing};
+use crate::audit::{AuditError, ChangeLog, Pending};
+
+/// First pause after a provider failed; doubles with every further failure.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause after a provider failed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How often a change that waits for approval is looked at.
+const APPROVAL_PAUSE: Duration = Duration::from_secs(30);
+/// Passes that start anew because somebody else wrote in between.
+const STALE_TRIES: u32 = 3;
+
+/// Everything that one visit to the provider needs.
+pub(crate) struct Visit<'a> {
+    pub(crate) provider: &'a Arc<dyn Provider>,
+    pub(crate) log: &'a ChangeLog,
+    pub(crate) desk: &'a Desk,
+    /// Who makes the changes.
+    pub(crate) who: &'a Who,
+    pub(crate) object: &'a ZoneDelegation,
+    pub(crate) desired: &'a DesiredDelegation,
+    /// The safety net; `None`: only on changes.
+    pub(crate) period: Option<Duration>,
+}
+
+/// What stops a visit.
+#[derive(Debug, thiserror::Error)]
+enum Stop {
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    #[error("{0}")]
+    Refused(String, &'static str),
+}
+
+/// Visits the provider and remembers how things stand.
+pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
+    let mut stale = 0;
+    let result = loop {
+        match round(visit, memory).await {
+            Err(Stop::Provider(ProviderError::Stale { .. })) if stale < STALE_TRIES => stale += 1,
+            Ok(true) if stale < STALE_TRIES => stale += 1,
+            result => break result.map(|_| ()),
+        }
+    };
+    let now = Timestamp::now();
+    match result {
+        Ok(()) => {
+            memory.failures = 0;
+            if memory.next_provider.is_none_or(|at| at <= now) {
+                memory.next_provider = visit.period.and_then(|period| now.checked_add(period).ok());
+            }
+        }
+        Err(stop) => fail(visit, memory, &stop, now),
+    }
+}
+
+/// One round. Gives whether another writer came in between, so that it should be made again.
+async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
+    let claimant = visit.desired.claimant();
+    let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
+    settle(visit, claimant, &observed).await?;
+    let now = Timestamp::now();
+    memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
+    let plan = plan(visit.desired, &observed, &memory.history, now);
+    let limits = Limits::for_zones(vec![claimant.clone()]);
+    let approved =
+        plan.approve(&limits).map_err(|refusal| Stop::Refused(refusal.to_string(), refusal.reason()))?;
+    let mut again = false;
+    let mut waiting = None;
+    for change in approved.changes() {
+        match make(visit, &approved, change).await? {
+            Made::Applied { overtaken } => {
+                memory.history =
+                    std::mem::take(&mut memory.history).wrote(claimant, change.change(), Timestamp::now());
+                memory.doubt_proof();
+                again |= overtaken;
+            }
+            Made::Waiting(task) => waiting = Some(task),
+        }
+    }
+    memory.standing = Some(standing(visit, &approved, waiting.as_deref()));
+    memory.next_provider = match waiting {
+        Some(_) => now.checked_add(APPROVAL_PAUSE).ok(),
+        None => None,
+    };
+    Ok(again)
+}
+
+enum Made {
+    Applied { overtaken: bool },
+    Waiting(String),
+}
+
+/// Logs the intent, makes the change, logs the outcome. Without a stored intent there is no change.
+async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChange) -> Result<Made, Stop> {
+    let proposal = proposal(visit, approved, change.change());
+    let pending = visit.log.intend(proposal, Timestamp::now()).await?;
+    let started = Instant::now();
+    let result = visit.provider.apply(change).await;
+    let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let verdict = |result, reference, error| Verdict {
+        result,
+        reference,
+        error,
+        duration_millis,
+        settled_by_reading: false,
+    };
+    let zone = change.change().zone();
+    match result {
+        Ok(receipt) => {
+            let (result, made) = match receipt.disposition {
+                Disposition::Applied => {
+                    let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
+                    (ChangeResult::Applied, Made::Applied { overtaken })
+                }
+                Disposition::AwaitingApproval { task } => {
+                    (ChangeResult::AwaitingApproval, Made::Waiting(task))
+                }
+            };
+            complete(visit, pending, verdict(result, Some(receipt.reference), None)).await?;
+            let (provider, action) = (visit.provider.id(), change.change().action());
+            tracing::info!(%zone, %provider, action, "Made a change at the provider.");
+            Ok(made)
+        }
+        Err(error @ ProviderError::Uncertain { .. }) => {
+            // The next read of the zone tells.
+            visit.desk.leave_unsettled(zone.clone(), pending);
+            Err(error.into())
+        }
+        Err(error) => {
+            complete(visit, pending, verdict(ChangeResult::Failed, None, Some(error.to_string()))).await?;
+            Err(error.into())
+        }
+    }
+}
+
+async fn complete(visit: &Visit<'_>, pending: Pending, verdict: Verdict) -> Result<(), AuditError> {
+    visit.log.complete(pending, verdict, Timestamp::now()).await
+}
+
+/// Gives changes their outcome that nobody was there to see: a read of the provider tells.
+async fn settle(visit: &Visit<'_>, claimant: &Claimant, observed: &Presence) -> Result<(), AuditError> {
+    for pending in visit.desk.take_unsettled(claimant.zone().name()) {
+        let result = match change_of(&pending) {
+            Some(change) if change.shows_in(observed) => ChangeResult::Applied,
+            Some(_) => ChangeResult::NotApplied,
+            None => ChangeResult::Unknown,
+        };
+        let zone = claimant.zone().name();
+        tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
+        let verdict =
+            Verdict { result, reference: None, error: None, duration_millis: 0, settled_by_reading: true };
+        complete(visit, pending, verdict).await?;
+    }
+    Ok(())
+}
+
+/// The change that an intent speaks of; nothing if another version wrote it in a form that is not ours.
+fn change_of(pending: &Pending) -> Option<Change> {
+    let intent = &pending.intent().change;
+    let delegation = |value: &Option<serde_json::Value>| serde_json::from_value(value.clone()?).ok();
+    Some(match intent.action {
+        Action::Create => Change::Create { after: delegation(&intent.after)? },
+        Action::Replace => {
+            Change::Replace { before: delegation(&intent.before)?, after: delegation(&intent.after)? }
+        }
+        Action::Delete => Change::Delete { before: delegation(&intent.before)? },
+    })
+}
+
+fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Change) -> Proposal {
+    let action = match change {
+        Change::Create { .. } => Action::Create,
+        Change::Replace { .. } => Action::Replace,
+        Change::Delete { .. } => Action::Delete,
+    };
+    let object = ObjectRef {
+        kind: ZoneDelegation::kind(&()).into_owned(),
+        namespace: None,
+        name: visit.object.name_any(),
+        uid: visit.object.uid().unwrap_or_default(),
+        generation: visit.object.metadata.generation.unwrap_or_default(),
+    };
+    Proposal {
+        change_id: change.id(),
+        plan_id: approved.id(),
+        who: visit.who.clone(),
+        object,
+        why: why(visit.desired, approved),
+        provider: visit.provider.id().to_string(),
+        zone: change.zone().to_string(),
+        action,
+        before: change.before().map(|before| json!(before)),
+        after: change.after().map(|after| json!(after)),
+    }
+}
+
+fn why(desired: &DesiredDelegation, approved: &ApprovedPlan) -> String {
+    let ns_name = desired.claimant().ns_name();
+    let what = match desired.wish() {
+        Wish::Published { addresses, .. } => {
+            let addresses = addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            format!("this cluster serves the zone at {ns_name} ({addresses})")
+        }
+        Wish::Withdrawn => format!("this cluster no longer serves the zone at {ns_name}"),
+    };
+    let findings = approved.findings().iter().map(ToString::to_string);
+    std::iter::once(what).chain(findings).collect::<Vec<_>>().join("; ")
+}
+
+fn standing(visit: &Visit<'_>, approved: &ApprovedPlan, waiting: Option<&str>) -> Standing {
+    let kind = ConditionKind::InSync;
+    if let Some(task) = waiting {
+        let message =
+            format!("the change is pending: it waits for approval as {task} at {}", visit.provider.id());
+        return Standing::new(Condition::bad(kind, "WaitingForApproval", message));
+    }
+    if let Some(first) = approved.skipped().first() {
+        let message = approved.skipped().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        return Standing::new(Condition::bad(kind, first.reason(), message));
+    }
+    let withdrawn = matches!(visit.desired.wish(), Wish::Withdrawn);
+    let findings = approved.findings();
+    let in_sync = match findings.first() {
+        None => {
+            Condition::good(kind, "InSync", format!("{} holds what this cluster wants", visit.provider.id()))
+        }
+        Some(first) => {
+            let message = findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            Condition::good(kind, first.reason(), message)
+        }
+    };
+    Standing { in_sync, withdrawn }
+}
+
+fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
+    let kind = ConditionKind::InSync;
+    let zone = visit.desired.claimant().zone().name();
+    let backoff = FIRST_PAUSE.saturating_mul(1 << memory.failures.min(10)).min(LONGEST_PAUSE);
+    memory.failures = memory.failures.saturating_add(1);
+    let (condition, pause) = match stop {
+        Stop::Provider(error) => {
+            let chain = crate::controller::cache::Chain(error);
+            tracing::warn!(%zone, provider = %visit.provider.id(), reason = error.reason(), error = %chain, "The provider failed.");
+            let condition = Condition::bad(kind, error.reason(), error.to_string());
+            let pause = match error.retry() {
+                Retry::AtOnce => Some(backoff),
+                Retry::Backoff { at_least } => Some(backoff.max(at_least)),
+                Retry::Until(at) => Some(Duration::try_from(at.duration_since(now)).unwrap_or_default()),
+                // A changed secret is noticed by asking: the provider itself holds the log-in.
+                Retry::AfterChange => Some(LONGEST_PAUSE.min(Duration::from_secs(5))),
+            };
+            (condition, pause)
+        }
+        Stop::Audit(error) => {
+            let chain = crate::controller::cache::Chain(error);
+            tracing::warn!(%zone, error = %chain, "The change log failed; nothing is changed at the provider.");
+            let message = format!(
+                "nothing is changed at {} because the change log cannot be written: {error}",
+                visit.provider.id()
+            );
+            (Condition::bad(kind, error.reason(), message), Some(backoff))
+        }
+        Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), visit.period),
+    };
+    memory.standing = Some(Standing::new(condition));
+    memory.next_provider =
+        pause.and_then(|pause| now.checked_add(pause.max(Duration::from_millis(100))).ok());
+}

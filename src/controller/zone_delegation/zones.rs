@@ -1,0 +1,47 @@
+//! From `DNS_ZONES` to ZoneDelegations (contract §5.2).
+
+use gslb_core::zone::Zone;
+use gslb_crds::{ZoneDelegation, ZoneDelegationSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
+use kube::api::PostParams;
+
+use crate::controller::context::Context;
+use crate::controller::write::FIELD_MANAGER;
+
+/// Creates the ZoneDelegation of every configured zone that has none. An existing one wins, whatever its name;
+/// one on its way out is not brought back before it is gone (F-49).
+pub(crate) async fn bootstrap(context: &Context) -> kube::Result<()> {
+    for zone in &context.settings.zones {
+        let object_name = zone.name().dashed();
+        let existing = context.zones.select(|key, facts| {
+            facts.zone.as_ref().is_ok_and(|other| other.name() == zone.name()) || key.name == object_name
+        });
+        if existing.is_empty() {
+            create(context, zone, object_name).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn create(context: &Context, zone: &Zone, name: String) -> kube::Result<()> {
+    let spec = ZoneDelegationSpec {
+        load_balanced_zone: zone.name().to_string(),
+        parent_zone: zone.parent().to_string(),
+        dns_zone_neg_ttl: i64::from(zone.negative_ttl().as_secs()),
+        do_finalize: false,
+    };
+    let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
+    let object = ZoneDelegation { metadata, spec, status: None };
+    let api: Api<ZoneDelegation> = Api::all(context.client.clone());
+    let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+    match api.create(&params, &object).await {
+        Ok(_) => {
+            tracing::info!(zone = %zone.name(), "Created the ZoneDelegation of a configured zone.");
+            Ok(())
+        }
+        // Another replica was faster, or the watch is behind.
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        Err(error) => Err(error),
+    }
+}

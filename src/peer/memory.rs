@@ -1,0 +1,99 @@
+//! Carries the views over a restart, in a ConfigMap of ours. Written at transitions only.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gslb_core::name::{DomainName, GeoTag};
+use gslb_core::peer::Remembered;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use crate::controller::cache::Chain;
+use crate::controller::context::Context;
+use crate::controller::write::FIELD_MANAGER;
+
+/// Name of the ConfigMap.
+pub(crate) const NAME: &str = "gslb-bridge-peer-views";
+/// Transitions within this time are stored together.
+const COALESCE: Duration = Duration::from_secs(1);
+
+type Stored = BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>>;
+
+/// Reads what an earlier run stored. What cannot be read is as good as nothing stored: the peers are asked
+/// anyway.
+pub(crate) async fn restore(context: &Context) {
+    match api(context).get_opt(NAME).await {
+        Ok(Some(stored)) => context.book.restore(parse(&stored), Timestamp::now()),
+        Ok(None) => {}
+        Err(error) => {
+            tracing::warn!(error = %Chain(&error), name = NAME, "The stored peer views could not be read.");
+        }
+    }
+}
+
+/// Stores the views after every transition, until the daemon ends.
+pub(crate) async fn keep(context: Arc<Context>) {
+    let mut transitions = context.book.transitions();
+    let mut last = None;
+    while transitions.changed().await.is_ok() {
+        tokio::time::sleep(COALESCE).await;
+        transitions.mark_unchanged();
+        let views = render(&context.book.remember());
+        if last.as_ref() == Some(&views) {
+            continue;
+        }
+        match store(&context, &views).await {
+            Ok(()) => last = Some(views),
+            Err(error) => {
+                tracing::warn!(error = %Chain(&error), name = NAME, "The peer views could not be stored.");
+                transitions.mark_changed();
+            }
+        }
+    }
+}
+
+async fn store(context: &Context, views: &BTreeMap<String, String>) -> kube::Result<()> {
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": views});
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    api(context).patch(NAME, &params, &Patch::Apply(&body)).await?;
+    Ok(())
+}
+
+fn api(context: &Context) -> Api<ConfigMap> {
+    Api::namespaced(context.client.clone(), &context.settings.namespace)
+}
+
+/// One key per peer.
+fn render(views: &Stored) -> BTreeMap<String, String> {
+    views.iter().map(|(tag, hosts)| (tag.to_string(), json!(hosts).to_string())).collect()
+}
+
+fn parse(stored: &ConfigMap) -> Stored {
+    let data = stored.data.iter().flatten();
+    data.filter_map(|(tag, hosts)| Some((GeoTag::parse(tag).ok()?, serde_json::from_str(hosts).ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_stored_is_read_back_and_what_is_damaged_is_left_out() {
+        let remembered = Remembered {
+            state: "Answered".into(),
+            targets: ["192.0.2.1".parse().unwrap()].into(),
+            heard: Some(Timestamp::UNIX_EPOCH),
+        };
+        let host = DomainName::parse("app.cloud.example.com").unwrap();
+        let views = Stored::from([(GeoTag::parse("us").unwrap(), [(host, remembered)].into())]);
+        let mut data = render(&views);
+        data.insert("za".into(), "{".into());
+        let stored = ConfigMap { data: Some(data), ..ConfigMap::default() };
+        assert_eq!(parse(&stored), views);
+    }
+}

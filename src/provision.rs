@@ -1,0 +1,110 @@
+//! Sets up the configured provider, and what it needs from the cluster.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use gslb_core::login::LoginRecord;
+use gslb_provider_contract::Provider;
+use gslb_provider_contract::error::BoxError;
+use gslb_provider_infoblox::{Credentials, GridAddress, Infoblox, LoginMemory};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use crate::config::{InfobloxSettings, ProviderChoice, SecretSource, Settings};
+use crate::metrics::Metrics;
+
+/// ConfigMap that counts bad log-ins over restarts.
+const LOGIN_MEMORY: &str = "gslb-bridge-login";
+const LOGIN_KEY: &str = "infoblox";
+const FIELD_MANAGER: &str = "gslb-bridge";
+
+/// The configured provider, if there is one that writes by itself.
+///
+/// # Errors
+/// The settings do not fit together or a file cannot be read.
+pub(crate) fn provider(
+    settings: &Settings,
+    client: &Client,
+    metrics: &Metrics,
+) -> anyhow::Result<Option<Arc<dyn Provider>>> {
+    match &settings.provider {
+        ProviderChoice::None => Ok(None),
+        ProviderChoice::ExternalDns => {
+            tracing::warn!("EXTDNS_ENABLED is set, but this version publishes no delegation through external-dns yet.");
+            Ok(None)
+        }
+        ProviderChoice::Infoblox(infoblox) => {
+            let api = Api::namespaced(client.clone(), &settings.namespace);
+            let memory = Arc::new(ClusterMemory { api });
+            let provider = Infoblox::new(grid(infoblox)?, memory, Arc::new(metrics.clone()))?;
+            Ok(Some(Arc::new(provider)))
+        }
+    }
+}
+
+fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::Settings> {
+    let ca_bundles = match &settings.ca_file {
+        None => Vec::new(),
+        Some(path) => {
+            let bundle = std::fs::read(path)
+                .with_context(|| format!("INFOBLOX_CA_FILE {} cannot be read", path.display()))?;
+            vec![bundle]
+        }
+    };
+    Ok(gslb_provider_infoblox::Settings {
+        grid: GridAddress::new(&settings.host.to_string(), settings.port, &settings.version)?,
+        view: settings.view.clone(),
+        credentials: credentials(&settings.username, &settings.password)?,
+        ca_bundles,
+        request_timeout: settings.request_timeout,
+        retry_pause: gslb_provider_infoblox::settings::RETRY_PAUSE,
+        clock: Arc::new(Timestamp::now),
+    })
+}
+
+fn credentials(username: &SecretSource, password: &SecretSource) -> anyhow::Result<Credentials> {
+    Ok(match (username, password) {
+        (SecretSource::File(username), SecretSource::File(password)) => {
+            Credentials::Files { username_file: username.clone(), password_file: password.clone() }
+        }
+        (username, SecretSource::File(password)) => Credentials::PasswordFile {
+            username: username.read()?.expose_secret().to_owned(),
+            password_file: password.clone(),
+        },
+        (username, SecretSource::Value(password)) => Credentials::Values {
+            username: username.read()?.expose_secret().to_owned(),
+            password: password.clone(),
+        },
+    })
+}
+
+/// Keeps the count of bad log-ins in a ConfigMap of ours; it holds a short keyed hash, never the secret.
+struct ClusterMemory {
+    api: Api<ConfigMap>,
+}
+
+#[async_trait]
+impl LoginMemory for ClusterMemory {
+    async fn load(&self) -> Result<Option<LoginRecord>, BoxError> {
+        let stored = self.api.get_opt(LOGIN_MEMORY).await?.and_then(|stored| stored.data);
+        match stored.and_then(|data| data.get(LOGIN_KEY).cloned()) {
+            Some(record) => Ok(Some(serde_json::from_str(&record)?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn store(&self, record: &LoginRecord) -> Result<(), BoxError> {
+        let body = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": LOGIN_MEMORY},
+            "data": {LOGIN_KEY: serde_json::to_string(record)?},
+        });
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await?;
+        Ok(())
+    }
+}
