@@ -1,10 +1,14 @@
 //! The daemon: everything that touches the world. Rules live in `gslb-core`.
 
 pub mod audit;
+pub mod cli;
 pub mod config;
 mod controller;
+mod daemon;
 pub mod dns;
 pub mod health;
+mod metrics;
 mod peer;
+mod provision;
 pub mod question;
 pub mod telemetry;

@@ -49,7 +49,7 @@ struct RuntimeInfo {
 
 /// Handle to all metrics; clones count together.
 #[derive(Debug, Clone)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     loops: Family<Object, Counter>,
     errors: Family<Object, Counter>,
     requests: Family<Request, Histogram>,
@@ -59,7 +59,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// Registers everything.
-    pub fn new(registry: &mut Registry, namespace: &str) -> Self {
+    pub(crate) fn new(registry: &mut Registry, namespace: &str) -> Self {
         let metrics = Self {
             loops: Family::default(),
             errors: Family::default(),

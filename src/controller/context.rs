@@ -18,6 +18,7 @@ use super::slices::Slices;
 use super::write::Writer;
 use super::zone_delegation::live::ZoneFacts;
 use crate::config::Settings;
+use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
 use crate::peer::glue::Glue;
@@ -39,6 +40,7 @@ pub(crate) struct Context {
     pub(crate) announcer: Announcer,
     pub(crate) addresses: Mutex<BTreeMap<Key, LastAddresses>>,
     pub(crate) members: Vec<GeoTag>,
+    pub(crate) metrics: Metrics,
 }
 
 impl Context {

@@ -176,6 +176,7 @@ fn forget(context: &Context, triggers: &Triggers, key: &Key) {
     }
     context.book.watch(context.registry.hosts(), context.now());
     context.writer.forget(gslb::report::WHAT, key);
+    context.metrics.forget(&key.namespace, &key.name);
     context.announcer.forget(gslb::report::WHAT, key);
     context.addresses.lock().expect("no panic while the addresses are locked").remove(key);
 }

@@ -72,7 +72,11 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
         tasks.spawn(bootstrap(Arc::clone(&context)));
         let gslbs = applier(
             |object, pass| Box::pin(gslb::reconcile(object, pass)),
-            retry,
+            |object: Arc<gslb::Guarded>, error: &PassError, pass: Arc<Pass>| {
+                let key = Key::of(&*object);
+                pass.context.metrics.pass_failed(&key.namespace, &key.name);
+                retry(object, error, pass)
+            },
             Arc::clone(&pass),
             gslb_store,
             queue(gslb_queue),

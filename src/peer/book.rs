@@ -10,11 +10,16 @@ use gslb_core::publication::PeerSight;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, watch};
 
+use crate::metrics::Metrics;
+
 /// How long a host's first publication waits for the peers' first verdicts (design §2.1).
 const FIRST_VERDICT: SignedDuration = SignedDuration::from_secs(3);
 
 /// What the views of one host changed, for the pass over its Gslbs.
 pub(crate) type Changes = mpsc::UnboundedSender<DomainName>;
+
+/// What was told before, and what is told now.
+type News = (Option<Told>, Told);
 
 #[derive(Debug, Default)]
 struct Plain {
@@ -43,14 +48,15 @@ pub(crate) struct Book {
     changes: Changes,
     hosts: watch::Sender<u64>,
     transitions: watch::Sender<u64>,
+    metrics: Metrics,
 }
 
 impl Book {
-    pub(crate) fn new(peers: impl IntoIterator<Item = GeoTag>, changes: Changes) -> Self {
+    pub(crate) fn new(peers: impl IntoIterator<Item = GeoTag>, changes: Changes, metrics: Metrics) -> Self {
         let peers = peers.into_iter().map(|tag| (tag, PeerViews::default())).collect();
         let plain = Plain { peers, ..Plain::default() };
         let (hosts, transitions) = (watch::Sender::new(0), watch::Sender::new(0));
-        Self { plain: Mutex::new(plain), changes, hosts, transitions }
+        Self { plain: Mutex::new(plain), changes, hosts, transitions, metrics }
     }
 
     /// The peers' tags.
@@ -64,7 +70,9 @@ impl Book {
         if plain.hosts == hosts {
             return;
         }
-        plain.watch(hosts, now);
+        for (peer, told) in plain.watch(hosts, now) {
+            self.metrics.view_left(peer.as_str(), told.state);
+        }
         drop(plain);
         self.hosts.send_modify(|version| *version += 1);
     }
@@ -164,8 +172,12 @@ impl Book {
         plain.put_back(now);
     }
 
-    fn pass_on(&self, tag: &GeoTag, host: &DomainName, transition: Transition, told: Option<Told>) {
-        if let Some(told) = told {
+    fn pass_on(&self, tag: &GeoTag, host: &DomainName, transition: Transition, told: Option<News>) {
+        if let Some((before, told)) = told {
+            if let Some(before) = before {
+                self.metrics.view_left(tag.as_str(), before.state);
+            }
+            self.metrics.view_entered(tag.as_str(), told.state);
             self.transitions.send_modify(|version| *version += 1);
             tracing::info!(peer = %tag, %host, state = told.state, reason = told.cause, "A peer's view changed.");
         }
@@ -181,17 +193,20 @@ impl Book {
 }
 
 impl Plain {
-    fn watch(&mut self, hosts: BTreeMap<DomainName, SignedDuration>, now: Timestamp) {
+    /// Gives what had been told of hosts that are gone.
+    fn watch(&mut self, hosts: BTreeMap<DomainName, SignedDuration>, now: Timestamp) -> Vec<(GeoTag, Told)> {
         for views in self.peers.values_mut() {
             views.watch(&hosts, now);
         }
         self.watched_since.retain(|host, _| hosts.contains_key(host));
-        self.told.retain(|(_, host), _| hosts.contains_key(host));
+        let gone = self.told.extract_if(.., |(_, host), _| !hosts.contains_key(host));
+        let gone = gone.map(|((tag, _), told)| (tag, told)).collect();
         for host in hosts.keys() {
             self.watched_since.entry(host.clone()).or_insert(now);
         }
         self.hosts = hosts;
         self.put_back(now);
+        gone
     }
 
     fn put_back(&mut self, now: Timestamp) {
@@ -207,17 +222,15 @@ impl Plain {
     }
 
     /// The new state of a view, if users see another one than before.
-    fn tell(&mut self, tag: &GeoTag, host: &DomainName, now: Timestamp) -> Option<Told> {
+    fn tell(&mut self, tag: &GeoTag, host: &DomainName, now: Timestamp) -> Option<News> {
         let view = self.peers.get(tag)?.get(host)?;
         let (state, cause) = visible(view);
         let told = Told { state, cause, since: now };
-        match self.told.get(&(tag.clone(), host.clone())) {
-            Some(last) if (last.state, last.cause) == (state, cause) => None,
-            Some(_) | None => {
-                self.told.insert((tag.clone(), host.clone()), told);
-                Some(told)
-            }
+        let key = (tag.clone(), host.clone());
+        if self.told.get(&key).is_some_and(|last| (last.state, last.cause) == (state, cause)) {
+            return None;
         }
+        Some((self.told.insert(key, told), told))
     }
 
     /// The peers that count: an absent one counts while it has been heard of.

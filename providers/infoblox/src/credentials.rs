@@ -16,6 +16,13 @@ pub enum Credentials {
         /// Sent byte for byte.
         password: SecretString,
     },
+    /// The password in a mounted file, the user name as a value.
+    PasswordFile {
+        /// As above.
+        username: String,
+        /// Holds the password.
+        password_file: PathBuf,
+    },
     /// Mounted files.
     Files {
         /// Holds the user name.
@@ -36,6 +43,9 @@ impl Credentials {
         let credential = match self {
             Self::Values { username, password } => {
                 Credential { username: username.clone(), password: password.clone() }
+            }
+            Self::PasswordFile { username, password_file } => {
+                Credential { username: username.clone(), password: read_file(password_file)? }
             }
             Self::Files { username_file, password_file } => {
                 let username = read_file(username_file)?.expose_secret().to_owned();

@@ -46,6 +46,7 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     for other in &seen.affected {
         pass.triggers.send(Trigger::Gslb(other.clone()));
     }
+    context.metrics.pass_finished(&Key::of(gslb).namespace, &Key::of(gslb).name);
     pass.progress.tick();
     Ok(next(&pass, seen.look_again.map(|at| at.duration_since(now))))
 }

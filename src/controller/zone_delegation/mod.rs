@@ -140,7 +140,8 @@ async fn provide_for(
     };
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
-    let visit = Visit { provider, log, desk: &pass.zones, who: &pass.who, object, desired: &desired, period };
+    let (desk, metrics, who) = (&pass.zones, &pass.context.metrics, &pass.who);
+    let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period };
     provide::visit(&visit, memory).await;
 }
 
@@ -160,8 +161,8 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
             memory.asked = Some(asked);
             let desired = DesiredDelegation::withdrawn(claimant);
             let period = Some(std::time::Duration::from_secs(10));
-            let (desk, who) = (&pass.zones, &pass.who);
-            let visit = Visit { provider, log, desk, who, object, desired: &desired, period };
+            let (desk, metrics, who) = (&pass.zones, &context.metrics, &pass.who);
+            let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period };
             provide::visit(&visit, &mut memory).await;
             pass.zones.keep(&object.name_any(), memory.clone());
         }

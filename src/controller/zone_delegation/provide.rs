@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::desk::{Desk, Memory, Standing};
 use crate::audit::{AuditError, ChangeLog, Pending};
+use crate::metrics::Metrics;
 
 /// First pause after a provider failed; doubles with every further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -33,6 +34,7 @@ pub(crate) struct Visit<'a> {
     pub(crate) provider: &'a Arc<dyn Provider>,
     pub(crate) log: &'a ChangeLog,
     pub(crate) desk: &'a Desk,
+    pub(crate) metrics: &'a Metrics,
     /// Who makes the changes.
     pub(crate) who: &'a Who,
     pub(crate) object: &'a ZoneDelegation,
@@ -155,6 +157,8 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
 }
 
 async fn complete(visit: &Visit<'_>, pending: Pending, verdict: Verdict) -> Result<(), AuditError> {
+    let (action, result) = (pending.intent().change.action.as_str(), verdict.result.as_str());
+    visit.metrics.change_made(visit.provider.id().as_str(), action, result);
     visit.log.complete(pending, verdict, Timestamp::now()).await
 }
 

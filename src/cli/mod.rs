@@ -1,0 +1,127 @@
+//! The commands, one file each.
+
+mod changes;
+mod crds;
+mod run;
+mod table;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+/// Global load balancing for Kubernetes over the DNS that a company already runs.
+#[derive(Debug, Parser)]
+#[command(name = "gslb-bridge", version, subcommand_required = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the CustomResourceDefinitions of all kinds as YAML.
+    Crds,
+    /// Run the controller of this cluster. Settings come from the environment.
+    Run(run::RunArgs),
+    /// Read and verify the log of changes at providers.
+    Changes(changes::ChangesArgs),
+}
+
+/// Which cluster a command talks to.
+#[derive(Debug, Args)]
+struct Connection {
+    /// Kubeconfig file [default: KUBECONFIG, ~/.kube/config, or the pod's service account]
+    #[arg(long, global = true, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: its current context]
+    #[arg(long, global = true, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// How a command prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Output {
+    /// For people.
+    #[default]
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// How a command ended. The numbers are documented and must not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// Nothing to report.
+    Fine,
+    /// There are findings.
+    Findings,
+}
+
+/// What stands in the way is what the user configured, not what the command met.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct BadConfiguration(&'static str);
+
+const FAILED: u8 = 1;
+const FINDINGS: u8 = 2;
+/// `EX_USAGE` of sysexits.h.
+const USAGE: u8 = 64;
+/// `EX_CONFIG` of sysexits.h.
+const CONFIGURATION: u8 = 78;
+
+/// Runs the command that the arguments name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; nobody is left to tell if even this cannot be printed.
+            let _printed = error.print();
+            return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    match run(cli.command) {
+        Ok(Ending::Fine) => ExitCode::SUCCESS,
+        Ok(Ending::Findings) => ExitCode::from(FINDINGS),
+        Err(error) => {
+            let _printed = writeln!(io::stderr(), "gslb-bridge: {error:#}");
+            let configuration = error.is::<BadConfiguration>();
+            ExitCode::from(if configuration { CONFIGURATION } else { FAILED })
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<Ending> {
+    let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
+    let mut out = io::BufWriter::new(io::stdout());
+    let ending = match command {
+        Command::Crds => crds::run(&mut out),
+        Command::Run(arguments) => runtime.block_on(run::run(arguments)),
+        Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
+    }?;
+    out.flush().context("cannot print")?;
+    Ok(ending)
+}
+
+impl Connection {
+    async fn client(self) -> anyhow::Result<Client> {
+        let config = self.config().await.context(BadConfiguration("cannot use the kubeconfig"))?;
+        Client::try_from(config).context(BadConfiguration("cannot use the kubeconfig"))
+    }
+
+    async fn config(self) -> anyhow::Result<Config> {
+        let options = KubeConfigOptions { context: self.context, ..KubeConfigOptions::default() };
+        if let Some(path) = self.kubeconfig {
+            return Ok(Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &options).await?);
+        }
+        if options.context.is_some() {
+            return Ok(Config::from_kubeconfig(&options).await?);
+        }
+        Ok(Config::infer().await?)
+    }
+}
