@@ -11,6 +11,7 @@ use gslb_core::zone::{NsPrefix, Zone};
 
 use super::address::{Host, ServerAddress};
 use super::infoblox::ProviderChoice;
+use super::log::LogSettings;
 use super::problem::{Problem, Problems, Warning};
 use super::raw::RawConfig;
 use super::reader::Reader;
@@ -122,41 +123,6 @@ pub struct ChangeLogSettings {
     pub file: Option<PathBuf>,
     /// Key of the seal.
     pub hmac_key_file: Option<PathBuf>,
-}
-
-/// Logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LogSettings {
-    /// From which level on.
-    pub level: LogLevel,
-    /// How a line looks, and where it goes.
-    pub format: LogFormat,
-    /// Colours in the simple format.
-    pub color: bool,
-}
-
-/// From which level on lines are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogLevel {
-    /// Act now.
-    Error,
-    /// Look today.
-    Warn,
-    /// The world changed.
-    Info,
-    /// Why.
-    Debug,
-    /// Everything.
-    Trace,
-}
-
-/// How a log line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// Console lines on stderr.
-    Simple,
-    /// One JSON object per line on stdout.
-    Json,
 }
 
 impl Settings {
@@ -301,26 +267,6 @@ impl DnsSettings {
             text.parse().or_else(|_| bare()).map_err(|_| "it is no address with a port".to_owned())
         })?;
         Some(Self { listen, snapshot_file, stop })
-    }
-}
-
-impl LogSettings {
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let level = reader.parsed("LOG_LEVEL", "write for example info", |text| match text {
-            "error" => Ok(LogLevel::Error),
-            "warn" => Ok(LogLevel::Warn),
-            "info" => Ok(LogLevel::Info),
-            "debug" => Ok(LogLevel::Debug),
-            "trace" => Ok(LogLevel::Trace),
-            _ => Err("it must be error, warn, info, debug or trace".to_owned()),
-        });
-        let format = reader.parsed("LOG_FORMAT", "write for example simple", |text| match text {
-            "simple" => Ok(LogFormat::Simple),
-            "json" => Ok(LogFormat::Json),
-            _ => Err("it must be simple or json".to_owned()),
-        });
-        let color = !reader.boolean("NO_COLOR");
-        Some(Self { level: level?, format: format?, color })
     }
 }
 
