@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
 
 use gslb_core::changelog::{
-    Action, ChangeResult, Entry, Fault, Inexact, Intent, Line, ObjectRef, Outcome, Proof, Report, SealKey,
-    Tail, Who, verify, verify_against, verify_from,
+    Action, ChangeResult, Entry, Fault, Inexact, Intent, Line, ObjectRef, Outcome, Proof, Proposal, Report,
+    SealKey, Tail, Verdict, Who, verify, verify_against, verify_from,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,35 +12,39 @@ use serde_json::{Value, json};
 fn intent(sequence: u64, before: Option<Value>, after: Option<Value>) -> Entry {
     Entry::Intent(Box::new(Intent {
         sequence,
-        change_id: format!("change-{sequence}"),
-        plan_id: "plan-1".into(),
-        who: Who { actor: "gslb-bridge".into(), cluster: "eu".into(), pod: "gslb-bridge-0".into() },
-        object: ObjectRef {
-            kind: "ZoneDelegation".into(),
-            namespace: None,
-            name: "cloud-example-com".into(),
-            uid: "6e0f".into(),
-            generation: 3,
-        },
-        why: "the cluster's DNS address changed".into(),
-        provider: "infoblox".into(),
-        zone: "cloud.example.com".into(),
-        action: Action::Replace,
-        before,
-        after,
         at: "2026-01-02T03:04:05.678Z".parse().unwrap(),
+        change: Proposal {
+            change_id: format!("change-{sequence}"),
+            plan_id: "plan-1".into(),
+            who: Who { actor: "gslb-bridge".into(), cluster: "eu".into(), pod: "gslb-bridge-0".into() },
+            object: ObjectRef {
+                kind: "ZoneDelegation".into(),
+                namespace: None,
+                name: "cloud-example-com".into(),
+                uid: "6e0f".into(),
+                generation: 3,
+            },
+            why: "the cluster's DNS address changed".into(),
+            provider: "infoblox".into(),
+            zone: "cloud.example.com".into(),
+            action: Action::Replace,
+            before,
+            after,
+        },
     }))
 }
 
 fn outcome(sequence: u64) -> Entry {
     Entry::Outcome(Outcome {
         sequence,
-        result: ChangeResult::Applied,
-        reference: Some("zone_delegated/ZG5z:cloud.example.com/default".into()),
-        error: None,
-        duration_millis: 41,
-        settled_by_reading: false,
         at: "2026-01-02T03:04:06Z".parse().unwrap(),
+        verdict: Verdict {
+            result: ChangeResult::Applied,
+            reference: Some("zone_delegated/ZG5z:cloud.example.com/default".into()),
+            error: None,
+            duration_millis: 41,
+            settled_by_reading: false,
+        },
     })
 }
 

@@ -4,7 +4,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::CustomResourceExt;
 
 use crate::refine::refine;
-use crate::{DnsEndpoint, Gslb, ZoneDelegation, dns_endpoint, gslb, marks, zone_delegation};
+use crate::{
+    DnsEndpoint, Gslb, ProviderChange, ZoneDelegation, dns_endpoint, gslb, marks, provider_change,
+    zone_delegation,
+};
 
 /// The definitions of all kinds, in the order in which they are printed.
 pub fn all() -> Vec<CustomResourceDefinition> {
@@ -18,6 +21,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
         refine(Gslb::crd(), gslb::rules()),
         refine(ZoneDelegation::crd(), zone_delegation::rules()),
         dns_endpoint,
+        refine(ProviderChange::crd(), provider_change::rules()),
     ]
 }
 

@@ -60,3 +60,5 @@ pub const UNANSWERED_HOSTS: &str = "gslb-bridge.io/hosts";
 /// Our annotation of an application DNSEndpoint: the last accepted strategy as JSON, which goes on while an
 /// edit of the Gslb is invalid.
 pub const ACCEPTED_STRATEGY: &str = "gslb-bridge.io/accepted-strategy";
+/// Our annotation of a ProviderChange without outcome: the writer that may still write the outcome.
+pub const CHANGE_LOG_WRITER: &str = "gslb-bridge.io/change-log-writer";

@@ -250,11 +250,60 @@ const DNS_ENDPOINT: &str = r#"
     status.observedGeneration integer format="int64"
 "#;
 
+/// Ours: the entries of the change log with their place in the chain.
+const PROVIDER_CHANGE: &str = r#"
+    apiVersion string
+    kind string
+    metadata object
+    spec object
+    spec.action string enum=["Create","Replace","Delete"] required
+    spec.after any x-kubernetes-preserve-unknown-fields
+    spec.at string format="date-time" required
+    spec.before any x-kubernetes-preserve-unknown-fields
+    spec.chain object required
+    spec.chain.hash string required
+    spec.chain.line integer format="int64" required
+    spec.chain.previous string required
+    spec.chain.seal string
+    spec.changeId string required
+    spec.object object required
+    spec.object.generation integer format="int64" required
+    spec.object.kind string required
+    spec.object.name string required
+    spec.object.namespace string
+    spec.object.uid string required
+    spec.planId string required
+    spec.provider string required
+    spec.sequence integer format="int64" required
+    spec.who object required
+    spec.who.actor string required
+    spec.who.cluster string required
+    spec.who.pod string required
+    spec.why string required
+    spec.zone string required
+    status object
+    status.at string format="date-time" required
+    status.chain object required
+    status.chain.hash string required
+    status.chain.line integer format="int64" required
+    status.chain.previous string required
+    status.chain.seal string
+    status.durationMillis integer format="int64" required
+    status.error string
+    status.reference string
+    status.result string enum=["Applied","Failed","AwaitingApproval","NotApplied","Unknown"] required
+    status.sequence integer format="int64" required
+    status.settledByReading boolean required
+"#;
+
 #[test]
 fn fields_types_defaults_and_requirements_agree_with_the_contract() {
-    for (plural, table) in
-        [("gslbs", GSLB), ("zonedelegations", ZONE_DELEGATION), ("dnsendpoints", DNS_ENDPOINT)]
-    {
+    for (plural, table) in [
+        ("gslbs", GSLB),
+        ("zonedelegations", ZONE_DELEGATION),
+        ("dnsendpoints", DNS_ENDPOINT),
+        ("providerchanges", PROVIDER_CHANGE),
+    ] {
         assert_eq!(facts(&definition(plural)), lines(table), "{plural}");
     }
 }
@@ -289,6 +338,12 @@ fn groups_versions_scopes_and_names_agree_with_the_contract() {
         json!(["dnsendpoints.externaldns.k8s.io", "v1alpha1", "Namespaced",
             { "kind": "DNSEndpoint", "plural": "dnsendpoints", "singular": "dnsendpoint" }, stored])
     );
+    assert_eq!(
+        facts("providerchanges"),
+        json!(["providerchanges.gslb-bridge.io", "v1alpha1", "Cluster",
+            { "kind": "ProviderChange", "plural": "providerchanges", "singular": "providerchange", "shortNames": ["pc"] },
+            stored])
+    );
     let approved = &definition("dnsendpoints")["metadata"]["annotations"]["api-approved.kubernetes.io"];
     assert_eq!(approved, "https://github.com/kubernetes-sigs/external-dns/pull/2007");
 }
@@ -313,11 +368,12 @@ fn a_zone_that_is_not_below_its_parent_is_refused_by_the_definition() {
 }
 
 #[test]
-fn kubectl_get_shows_hosts_sites_and_peers() {
+fn kubectl_get_shows_what_each_kind_is_asked_for() {
     let names = |plural: &str| {
         columns(&definition(plural)).into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(names("gslbs"), "Hosts Strategy GeoTag Ready Serving Peers Age");
     assert_eq!(names("zonedelegations"), "LoadBalancedZone ParentZone NegTTL Ready Delegated Age");
     assert_eq!(names("dnsendpoints"), "");
+    assert_eq!(names("providerchanges"), "Who Object Zone Action Outcome Age Why Pod");
 }

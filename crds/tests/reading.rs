@@ -2,8 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
 
+use gslb_core::changelog::{
+    Action, ChangeResult, Entry, Intent, ObjectRef, Outcome, Proposal, Tail, Verdict, Who, verify,
+};
 use gslb_crds::gslb::Strategy;
-use gslb_crds::{DnsEndpoint, DnsEndpointSpec, Endpoint, Gslb, GslbSpec, GslbStatus, ZoneDelegation, marks};
+use gslb_crds::{
+    DnsEndpoint, DnsEndpointSpec, Endpoint, Gslb, GslbSpec, GslbStatus, ProviderChange, ProviderChangeSpec,
+    ProviderChangeStatus, ZoneDelegation, marks,
+};
 use serde_json::{Value, json};
 
 fn gslb(spec: Value) -> Gslb {
@@ -119,4 +125,48 @@ fn our_annotations_of_a_dns_endpoint_are_read_back() {
     assert!(problems.is_empty());
     let strategy = Strategy { kind: "roundRobin".into(), ..Default::default() };
     assert_eq!(object.accepted_strategy().unwrap(), Some(strategy));
+}
+
+#[test]
+fn a_provider_change_stores_its_two_lines_to_the_byte() {
+    let at = "2026-01-02T03:04:05.678Z".parse().unwrap();
+    let change = Proposal {
+        change_id: "change-7".into(),
+        plan_id: "plan-1".into(),
+        who: Who { actor: "gslb-bridge".into(), cluster: "eu".into(), pod: "gslb-bridge-0".into() },
+        object: ObjectRef {
+            kind: "ZoneDelegation".into(),
+            namespace: None,
+            name: "cloud-example-com".into(),
+            uid: "6e0f".into(),
+            generation: 3,
+        },
+        why: "the zone has no delegation".into(),
+        provider: "infoblox".into(),
+        zone: "cloud.example.com".into(),
+        action: Action::Create,
+        before: None,
+        after: Some(
+            json!({ "delegate_to": [{ "name": "ns.example.com", "port": 53, "share": 0.5, "note": null }] }),
+        ),
+    };
+    let verdict = Verdict {
+        result: ChangeResult::Applied,
+        reference: None,
+        error: None,
+        duration_millis: 41,
+        settled_by_reading: false,
+    };
+    let first = Tail::START.next(Entry::Intent(Box::new(Intent { sequence: 1, at, change })), None).unwrap();
+    let second =
+        Tail::START.after(&first).next(Entry::Outcome(Outcome { sequence: 1, at, verdict }), None).unwrap();
+
+    let mut object = ProviderChange::of(ProviderChangeSpec::of(&first).unwrap());
+    object.status = ProviderChangeStatus::of(&second);
+    let read: ProviderChange = serde_json::from_str(&serde_json::to_string(&object).unwrap()).unwrap();
+
+    assert_eq!(read.metadata.name.as_deref(), Some("00000000000000000001"));
+    let lines: Vec<_> = read.lines().collect();
+    assert_eq!(lines, [first, second]);
+    assert!(verify(&lines, None).is_clean());
 }

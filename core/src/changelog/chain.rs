@@ -139,7 +139,7 @@ impl Tail {
     /// A number in the entry would not survive.
     pub fn next(&self, entry: Entry, key: Option<&SealKey>) -> Result<Line, Inexact> {
         if let Entry::Intent(intent) = &entry {
-            intent.before.iter().chain(&intent.after).try_for_each(check_exact)?;
+            intent.change.before.iter().chain(&intent.change.after).try_for_each(check_exact)?;
         }
         let line = self.line + 1;
         let hash = hash(line, &self.hash, &entry);

@@ -14,14 +14,25 @@ pub enum Entry {
     Outcome(Outcome),
 }
 
-/// A change that is about to be made at a provider.
-///
-/// Absent `before` and `after` are left out and never `null`, because an API server drops `null`s.
+/// A change that is about to be made at a provider, as it stands in the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Intent {
     /// Position among all intents, from 1; also the name of the object that stores it.
     pub sequence: u64,
+    /// When the intent was written down.
+    pub at: Timestamp,
+    /// The change.
+    #[serde(flatten)]
+    pub change: Proposal,
+}
+
+/// A change that somebody wants to make at a provider.
+///
+/// Absent `before` and `after` are left out and never `null`, because an API server drops `null`s.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
     /// The change, as in the plan and in logs.
     pub change_id: String,
     /// The plan that the change belongs to.
@@ -44,8 +55,6 @@ pub struct Intent {
     /// What is to be there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
-    /// When the intent was written down.
-    pub at: Timestamp,
 }
 
 /// Who makes a change.
@@ -99,12 +108,23 @@ impl Action {
     }
 }
 
-/// What came of an intent.
+/// What came of an intent, as it stands in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
     /// The intent's sequence.
     pub sequence: u64,
+    /// When the outcome was written down.
+    pub at: Timestamp,
+    /// How it ended.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// What came of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
     /// How it ended.
     pub result: ChangeResult,
     /// What the provider calls the object.
@@ -117,8 +137,6 @@ pub struct Outcome {
     pub duration_millis: u64,
     /// Whether the outcome was found by reading the provider later, because nobody was there to see it.
     pub settled_by_reading: bool,
-    /// When the outcome was written down.
-    pub at: Timestamp,
 }
 
 /// How a change ended.

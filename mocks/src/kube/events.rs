@@ -1,0 +1,58 @@
+//! Events are one store with two faces: `v1`, in which they are kept, and `events.k8s.io/v1`.
+
+use serde_json::{Map, Value, json};
+
+const NEW_FACE: &str = "events.k8s.io/v1";
+
+/// Names of the same field: in `v1`, in `events.k8s.io/v1`.
+const FIELDS: [(&str, &str); 7] = [
+    ("message", "note"),
+    ("involvedObject", "regarding"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reportingComponent", "reportingController"),
+];
+
+pub(super) fn is_event(object: &Value) -> bool {
+    object["kind"] == "Event"
+}
+
+/// Turns an event into the face that `api_version` names; leaves it if it has that face.
+pub(super) fn convert(event: &mut Value, api_version: &str) {
+    if event["apiVersion"] == api_version {
+        return;
+    }
+    let to_new = api_version == NEW_FACE;
+    let Some(map) = event.as_object_mut() else { return };
+    for (old, new) in FIELDS {
+        let (from, to) = if to_new { (old, new) } else { (new, old) };
+        rename(map, from, to);
+    }
+    map.insert("apiVersion".into(), json!(api_version));
+}
+
+fn rename(map: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(value) = map.remove(from) {
+        map.insert(to.into(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_reads_the_same_in_both_groups() {
+        let old = json!({"apiVersion": "v1", "kind": "Event", "message": "m", "involvedObject": {"name": "x"}, "count": 2});
+        let mut event = old.clone();
+        convert(&mut event, NEW_FACE);
+        assert_eq!(
+            event,
+            json!({"apiVersion": NEW_FACE, "kind": "Event", "note": "m", "regarding": {"name": "x"}, "deprecatedCount": 2})
+        );
+        convert(&mut event, "v1");
+        assert_eq!(event, old);
+    }
+}
