@@ -1,3 +1,5 @@
 //! gslb-bridge: global load balancing for Kubernetes over the DNS that a company already runs.
 
+pub mod cli;
 pub mod dns;
+pub mod telemetry;

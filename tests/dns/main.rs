@@ -4,4 +4,5 @@
 
 mod client;
 mod cluster;
+mod process;
 mod sockets;
