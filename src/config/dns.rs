@@ -8,8 +8,8 @@ use gslb_core::name::GeoTag;
 use super::problem::Problems;
 use super::raw::RawConfig;
 use super::reader::Reader;
-use super::settings::{LogSettings, METRICS_PORT, parse_prefix, parse_tag};
-use super::{ServerAddress, zones};
+use super::settings::{METRICS_PORT, parse_prefix, parse_tag};
+use super::{LogSettings, ServerAddress, zones};
 use crate::dns::settings::DnsSettings;
 
 /// Port of `gslb-bridge dns` if only its address is given: as k8gb's CoreDNS, which runs without root.

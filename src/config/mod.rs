@@ -4,6 +4,7 @@
 //! it again. All problems are reported at once, and the caller ends the process with [`EXIT_CODE`].
 
 mod address;
+mod dns;
 mod infoblox;
 mod log;
 mod problem;
@@ -21,4 +22,4 @@ pub use log::{LogFormat, LogLevel, LogSettings};
 pub use problem::{EXIT_CODE, Problem, Problems, Warning};
 pub use raw::{RawConfig, VARIABLES, Variable};
 pub use secret::{SecretError, SecretSource};
-pub use settings::{ChangeLogSettings, DnsService, DnsSettings, Periods, Settings, TracingSettings};
+pub use settings::{ChangeLogSettings, DnsService, Periods, Settings, TracingSettings};

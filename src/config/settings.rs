@@ -1,7 +1,7 @@
 //! What the program may use: typed, valid, complete.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,10 +19,8 @@ use super::zones;
 
 /// Port of DNS, and of a resolver that is listed without one.
 const DNS_PORT: u16 = 53;
-/// Port of `gslb-bridge dns` if only its address is given: as k8gb's CoreDNS, which runs without root.
-const DNS_LISTEN_PORT: u16 = 5353;
 /// Port of the metrics page if only its host is given.
-const METRICS_PORT: u16 = 8080;
+pub(super) const METRICS_PORT: u16 = 8080;
 
 /// The configuration of one cluster's daemon.
 #[derive(Debug, Clone)]
@@ -55,8 +53,6 @@ pub struct Settings {
     pub metrics_address: ServerAddress,
     /// Traces, if they are switched on.
     pub tracing: Option<TracingSettings>,
-    /// Our DNS server.
-    pub dns: DnsSettings,
     /// The change log beyond its objects.
     pub change_log: ChangeLogSettings,
     /// Logs.
@@ -103,17 +99,6 @@ pub struct TracingSettings {
     pub ratio: f64,
     /// The collector.
     pub endpoint: ServerAddress,
-}
-
-/// `gslb-bridge dns`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DnsSettings {
-    /// UDP and TCP; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Where the last zones are kept for the next start.
-    pub snapshot_file: Option<PathBuf>,
-    /// How long it answers on after it was told to stop, not ready any more.
-    pub stop: Duration,
 }
 
 /// The change log beyond its objects and stdout.
@@ -163,7 +148,6 @@ impl Settings {
         let tracing = TracingSettings::read(reader);
         let ns_prefix = reader.parsed("GLUEA_PREFIX", "write for example gslb-ns-", parse_prefix);
         let log = LogSettings::read(reader);
-        let dns = DnsSettings::read(reader);
         warn_of_idle_values(reader);
 
         let (geo_tag, ns_prefix) = (geo_tag?, ns_prefix?);
@@ -184,7 +168,6 @@ impl Settings {
             provider: provider?,
             metrics_address: metrics_address?,
             tracing,
-            dns: dns?,
             change_log: ChangeLogSettings {
                 file: reader.path("CHANGE_LOG_FILE"),
                 hmac_key_file: reader.path("CHANGE_LOG_HMAC_KEY_FILE"),
@@ -258,18 +241,6 @@ impl TracingSettings {
     }
 }
 
-impl DnsSettings {
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let stop = reader.seconds("DNS_STOP_SECONDS", 0);
-        let snapshot_file = reader.path("DNS_SNAPSHOT_FILE");
-        let listen = reader.parsed("DNS_LISTEN", "write for example 0.0.0.0:5353", |text| {
-            let bare = || text.parse().map(|address: IpAddr| SocketAddr::new(address, DNS_LISTEN_PORT));
-            text.parse().or_else(|_| bare()).map_err(|_| "it is no address with a port".to_owned())
-        })?;
-        Some(Self { listen, snapshot_file, stop })
-    }
-}
-
 fn read_geo_tag(reader: &mut Reader<'_>) -> Option<GeoTag> {
     const NAME: &str = "CLUSTER_GEO_TAG";
     if !reader.is_set(NAME) {
@@ -334,7 +305,7 @@ fn pod_name(reader: &Reader<'_>) -> String {
     if name.is_empty() { reader.text("HOSTNAME") } else { name }.to_owned()
 }
 
-fn parse_tag(text: &str) -> Result<GeoTag, String> {
+pub(super) fn parse_tag(text: &str) -> Result<GeoTag, String> {
     GeoTag::parse(text).map_err(|_| "a geo tag has 1 to 63 letters, digits and inner dashes".to_owned())
 }
 
@@ -343,7 +314,7 @@ fn parse_ipv4(text: &str) -> Result<Ipv4Addr, String> {
 }
 
 /// A prefix is legal if something may follow it.
-fn parse_prefix(text: &str) -> Result<NsPrefix, String> {
+pub(super) fn parse_prefix(text: &str) -> Result<NsPrefix, String> {
     match DomainName::parse(&format!("{text}x")) {
         Ok(name) if !name.is_wildcard() => Ok(NsPrefix::new(text)),
         Ok(_) | Err(_) => {
