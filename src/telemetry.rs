@@ -20,8 +20,8 @@
 //! | `object` | kind, namespace and name of any other object |
 //!
 //! The format `json` writes one object per line to stdout: `level`, `time`, `message`, `caller`, then fields.
-//! The change log writes its lines to stdout too, as objects with a `kind` and without a `level`; each line is
-//! written in one piece, so that the two never mix. `simple` writes to stderr.
+//! The change log writes its lines to stdout too: objects with the one key `changeLog` or `chainResumesAfter`.
+//! Each line is written in one piece, so that the two never mix. `simple` writes to stderr.
 
 use std::collections::BTreeMap;
 use std::error::Error;

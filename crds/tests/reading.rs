@@ -5,7 +5,6 @@
 use gslb_core::changelog::{
     Action, ChangeResult, Entry, Intent, ObjectRef, Outcome, Proposal, Tail, Verdict, Who, verify,
 };
-use gslb_crds::dns_endpoint::EmptyAnswer;
 use gslb_crds::gslb::Strategy;
 use gslb_crds::{
     DnsEndpoint, DnsEndpointSpec, Endpoint, Gslb, GslbSpec, GslbStatus, ProviderChange, ProviderChangeSpec,

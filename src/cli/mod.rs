@@ -2,6 +2,7 @@
 
 mod changes;
 mod crds;
+mod dns;
 mod run;
 mod table;
 
@@ -29,6 +30,8 @@ enum Command {
     Crds,
     /// Run the controller of this cluster. Settings come from the environment.
     Run(run::RunArgs),
+    /// Answer DNS questions for the zones of this cluster.
+    Dns(Box<dns::DnsArgs>),
     /// Read and verify the log of changes at providers.
     Changes(changes::ChangesArgs),
 }
@@ -98,10 +101,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<Ending> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
+    // Standard output must not be locked here: the log of a daemon may go there.
     let mut out = io::BufWriter::new(io::stdout());
     let ending = match command {
         Command::Crds => crds::run(&mut out),
         Command::Run(arguments) => runtime.block_on(run::run(arguments)),
+        Command::Dns(arguments) => runtime.block_on(dns::run(*arguments)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
     }?;
     out.flush().context("cannot print")?;

@@ -4,7 +4,9 @@
 //! it again. All problems are reported at once, and the caller ends the process with [`EXIT_CODE`].
 
 mod address;
+mod dns;
 mod infoblox;
+mod log;
 mod problem;
 mod raw;
 mod reader;
@@ -16,10 +18,8 @@ mod zones;
 
 pub use address::{Host, ServerAddress};
 pub use infoblox::{InfobloxSettings, ProviderChoice};
+pub use log::{LogFormat, LogLevel, LogSettings};
 pub use problem::{EXIT_CODE, Problem, Problems, Warning};
 pub use raw::{RawConfig, VARIABLES, Variable};
 pub use secret::{SecretError, SecretSource};
-pub use settings::{
-    ChangeLogSettings, DnsService, DnsSettings, LogFormat, LogLevel, LogSettings, Periods, Settings,
-    TracingSettings,
-};
+pub use settings::{ChangeLogSettings, DnsService, Periods, Settings, TracingSettings};

@@ -1,7 +1,7 @@
 //! What the program may use: typed, valid, complete.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use gslb_core::zone::{NsPrefix, Zone};
 
 use super::address::{Host, ServerAddress};
 use super::infoblox::ProviderChoice;
+use super::log::LogSettings;
 use super::problem::{Problem, Problems, Warning};
 use super::raw::RawConfig;
 use super::reader::Reader;
@@ -18,10 +19,8 @@ use super::zones;
 
 /// Port of DNS, and of a resolver that is listed without one.
 const DNS_PORT: u16 = 53;
-/// Port of `gslb-bridge dns` if only its address is given: as k8gb's CoreDNS, which runs without root.
-const DNS_LISTEN_PORT: u16 = 5353;
 /// Port of the metrics page if only its host is given.
-const METRICS_PORT: u16 = 8080;
+pub(super) const METRICS_PORT: u16 = 8080;
 
 /// The configuration of one cluster's daemon.
 #[derive(Debug, Clone)]
@@ -54,8 +53,6 @@ pub struct Settings {
     pub metrics_address: ServerAddress,
     /// Traces, if they are switched on.
     pub tracing: Option<TracingSettings>,
-    /// Our DNS server.
-    pub dns: DnsSettings,
     /// The change log beyond its objects.
     pub change_log: ChangeLogSettings,
     /// Logs.
@@ -104,17 +101,6 @@ pub struct TracingSettings {
     pub endpoint: ServerAddress,
 }
 
-/// `gslb-bridge dns`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DnsSettings {
-    /// UDP and TCP; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Where the last zones are kept for the next start.
-    pub snapshot_file: Option<PathBuf>,
-    /// How long it answers on after it was told to stop, not ready any more.
-    pub stop: Duration,
-}
-
 /// The change log beyond its objects and stdout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeLogSettings {
@@ -122,41 +108,6 @@ pub struct ChangeLogSettings {
     pub file: Option<PathBuf>,
     /// Key of the seal.
     pub hmac_key_file: Option<PathBuf>,
-}
-
-/// Logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LogSettings {
-    /// From which level on.
-    pub level: LogLevel,
-    /// How a line looks, and where it goes.
-    pub format: LogFormat,
-    /// Colours in the simple format.
-    pub color: bool,
-}
-
-/// From which level on lines are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogLevel {
-    /// Act now.
-    Error,
-    /// Look today.
-    Warn,
-    /// The world changed.
-    Info,
-    /// Why.
-    Debug,
-    /// Everything.
-    Trace,
-}
-
-/// How a log line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// Console lines on stderr.
-    Simple,
-    /// One JSON object per line on stdout.
-    Json,
 }
 
 impl Settings {
@@ -197,7 +148,6 @@ impl Settings {
         let tracing = TracingSettings::read(reader);
         let ns_prefix = reader.parsed("GLUEA_PREFIX", "write for example gslb-ns-", parse_prefix);
         let log = LogSettings::read(reader);
-        let dns = DnsSettings::read(reader);
         warn_of_idle_values(reader);
 
         let (geo_tag, ns_prefix) = (geo_tag?, ns_prefix?);
@@ -218,7 +168,6 @@ impl Settings {
             provider: provider?,
             metrics_address: metrics_address?,
             tracing,
-            dns: dns?,
             change_log: ChangeLogSettings {
                 file: reader.path("CHANGE_LOG_FILE"),
                 hmac_key_file: reader.path("CHANGE_LOG_HMAC_KEY_FILE"),
@@ -292,38 +241,6 @@ impl TracingSettings {
     }
 }
 
-impl DnsSettings {
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let stop = reader.seconds("DNS_STOP_SECONDS", 0);
-        let snapshot_file = reader.path("DNS_SNAPSHOT_FILE");
-        let listen = reader.parsed("DNS_LISTEN", "write for example 0.0.0.0:5353", |text| {
-            let bare = || text.parse().map(|address: IpAddr| SocketAddr::new(address, DNS_LISTEN_PORT));
-            text.parse().or_else(|_| bare()).map_err(|_| "it is no address with a port".to_owned())
-        })?;
-        Some(Self { listen, snapshot_file, stop })
-    }
-}
-
-impl LogSettings {
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let level = reader.parsed("LOG_LEVEL", "write for example info", |text| match text {
-            "error" => Ok(LogLevel::Error),
-            "warn" => Ok(LogLevel::Warn),
-            "info" => Ok(LogLevel::Info),
-            "debug" => Ok(LogLevel::Debug),
-            "trace" => Ok(LogLevel::Trace),
-            _ => Err("it must be error, warn, info, debug or trace".to_owned()),
-        });
-        let format = reader.parsed("LOG_FORMAT", "write for example simple", |text| match text {
-            "simple" => Ok(LogFormat::Simple),
-            "json" => Ok(LogFormat::Json),
-            _ => Err("it must be simple or json".to_owned()),
-        });
-        let color = !reader.boolean("NO_COLOR");
-        Some(Self { level: level?, format: format?, color })
-    }
-}
-
 fn read_geo_tag(reader: &mut Reader<'_>) -> Option<GeoTag> {
     const NAME: &str = "CLUSTER_GEO_TAG";
     if !reader.is_set(NAME) {
@@ -388,7 +305,7 @@ fn pod_name(reader: &Reader<'_>) -> String {
     if name.is_empty() { reader.text("HOSTNAME") } else { name }.to_owned()
 }
 
-fn parse_tag(text: &str) -> Result<GeoTag, String> {
+pub(super) fn parse_tag(text: &str) -> Result<GeoTag, String> {
     GeoTag::parse(text).map_err(|_| "a geo tag has 1 to 63 letters, digits and inner dashes".to_owned())
 }
 
@@ -397,7 +314,7 @@ fn parse_ipv4(text: &str) -> Result<Ipv4Addr, String> {
 }
 
 /// A prefix is legal if something may follow it.
-fn parse_prefix(text: &str) -> Result<NsPrefix, String> {
+pub(super) fn parse_prefix(text: &str) -> Result<NsPrefix, String> {
     match DomainName::parse(&format!("{text}x")) {
         Ok(name) if !name.is_wildcard() => Ok(NsPrefix::new(text)),
         Ok(_) | Err(_) => {

@@ -76,8 +76,6 @@ fn line_72_two_variables_are_enough_and_the_rest_has_k8gbs_defaults() {
             last_resort: Duration::from_secs(3600),
         }
     );
-    assert_eq!(minimal.dns.listen.to_string(), "0.0.0.0:5353");
-    assert_eq!((minimal.dns.snapshot_file, minimal.dns.stop), (None, Duration::from_secs(10)));
     assert_eq!(minimal.change_log, ChangeLogSettings { file: None, hmac_key_file: None });
     assert_eq!(minimal.pod_name, "gslb-bridge");
 }
@@ -472,21 +470,6 @@ fn log_settings_are_k8gbs() {
 }
 
 #[test]
-fn the_dns_server_has_settings_of_its_own() {
-    let dns = settings(&[
-        ("DNS_LISTEN", "127.0.0.1:53"),
-        ("DNS_SNAPSHOT_FILE", "/var/lib/gslb/zones"),
-        ("DNS_STOP_SECONDS", "0"),
-    ])
-    .dns;
-    assert_eq!(dns.listen.to_string(), "127.0.0.1:53");
-    assert_eq!((dns.snapshot_file, dns.stop), (Some("/var/lib/gslb/zones".into()), Duration::ZERO));
-    assert_eq!(settings(&[("DNS_LISTEN", "127.0.0.1")]).dns.listen.to_string(), "127.0.0.1:5353");
-    assert_eq!(settings(&[("DNS_LISTEN", "[::]:53")]).dns.listen.to_string(), "[::]:53");
-    sentence("DNS_LISTEN", "dns.example.com:53");
-}
-
-#[test]
 fn traces_are_checked_only_when_switched_on() {
     assert_eq!(settings(&[("TRACING_SAMPLING_RATIO", "9")]).tracing, None);
     let on = settings(&[("TRACING_ENABLED", "true"), ("TRACING_SAMPLING_RATIO", "0.25")]);
@@ -512,7 +495,6 @@ fn everything_wrong_is_said_at_once_in_the_order_of_the_reference() {
         ("LOG_LEVEL", "panic"),
         ("METRICS_ADDRESS", ""),
         ("POD_NAMESPACE", ""),
-        ("DNS_LISTEN", ""),
         ("INFOBLOX_GRID_HOST", "192.0.2.1"),
         ("EXTDNS_ENABLED", "maybe"),
     ]]))
@@ -531,10 +513,9 @@ fn everything_wrong_is_said_at_once_in_the_order_of_the_reference() {
             "INFOBLOX_WAPI_USERNAME",
             "INFOBLOX_WAPI_PASSWORD",
             "LOG_LEVEL",
-            "DNS_LISTEN",
         ]
     );
-    assert!(problems.to_string().starts_with("11 settings to correct:\n  CLUSTER_GEO_TAG is not set"));
+    assert!(problems.to_string().starts_with("10 settings to correct:\n  CLUSTER_GEO_TAG is not set"));
 }
 
 #[test]

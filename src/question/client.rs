@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::{StreamExt, stream};
 use gslb_core::reply::{Judgement, NoWord, Reply, Response, rcode};
@@ -83,17 +82,14 @@ impl Client {
         questions: Vec<Question>,
         options: &Options,
     ) -> Vec<((SocketAddr, Question), Reply)> {
-        let (heard, silent) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+        let tally = &Mutex::new(Tally::default());
         let ask = |question: Question| async move {
-            let given_up =
-                heard.load(Ordering::Relaxed) == 0 && silent.load(Ordering::Relaxed) >= SILENT_AFTER;
-            let reply = if given_up {
-                Reply::NoWord(NoWord::Timeout)
-            } else {
-                self.ask(server, &question, options).await
+            let given_up = tally.lock().unwrap_or_else(PoisonError::into_inner).given_up();
+            let reply = match given_up {
+                Some(no_word) => Reply::NoWord(no_word),
+                None => self.ask(server, &question, options).await,
             };
-            let counter = if is_silence(&reply) { silent } else { heard };
-            counter.fetch_add(1, Ordering::Relaxed);
+            tally.lock().unwrap_or_else(PoisonError::into_inner).count(&reply);
             ((server, question), reply)
         };
         stream::iter(questions).map(ask).buffer_unordered(PER_SERVER).collect().await
@@ -167,9 +163,30 @@ impl Client {
     }
 }
 
-/// Whether the server did not say anything, as opposed to something useless.
-fn is_silence(reply: &Reply) -> bool {
-    matches!(reply, Reply::NoWord(NoWord::Timeout | NoWord::Network(_)))
+/// How one server did in one list.
+#[derive(Debug, Default)]
+struct Tally {
+    heard: bool,
+    silences: usize,
+    last: Option<NoWord>,
+}
+
+impl Tally {
+    /// A useless reply is still a reply; only saying nothing at all is silence.
+    fn count(&mut self, reply: &Reply) {
+        match reply {
+            Reply::NoWord(no_word @ (NoWord::Timeout | NoWord::Network(_))) => {
+                self.silences += 1;
+                self.last = Some(no_word.clone());
+            }
+            Reply::Positive { .. } | Reply::Negative { .. } | Reply::NoWord(_) => self.heard = true,
+        }
+    }
+
+    /// The reason to expect from a server that is not worth asking.
+    fn given_up(&self) -> Option<NoWord> {
+        self.last.clone().filter(|_| !self.heard && self.silences >= SILENT_AFTER)
+    }
 }
 
 impl fmt::Debug for Client {

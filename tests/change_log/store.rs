@@ -2,7 +2,10 @@
 
 use gslb_bridge::audit::AuditError;
 use gslb_core::changelog::{ChangeResult, SealKey, Verdict, verify, verify_against};
+use gslb_crds::ProviderChange;
 use gslb_mocks::kube::Failure;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::world::*;
@@ -205,6 +208,23 @@ async fn a_stale_leader_cannot_add_an_outcome_to_what_another_took_over() {
     }
     let report = verify(&lines(&server), None);
     assert_eq!((report.lines, report.unsettled, report.faults), (2, vec![], vec![]));
+}
+
+#[tokio::test]
+async fn the_api_server_refuses_to_edit_what_the_log_says() {
+    let server = api_server();
+    let (log, _) = open(&server, "pod-0/1").await;
+    record(&log, "pod-0", "change-1").await;
+    let changes: Api<ProviderChange> = Api::all(client(&server));
+    let name = "00000000000000000001";
+
+    let why = Patch::Merge(json!({ "spec": { "why": "nothing to see here" } }));
+    let spec = changes.patch(name, &PatchParams::default(), &why).await.unwrap_err();
+    assert!(spec.to_string().contains("a change is written once and never edited"), "{spec}");
+
+    let result = Patch::Merge(json!({ "status": { "result": "Failed" } }));
+    let status = changes.patch_status(name, &PatchParams::default(), &result).await.unwrap_err();
+    assert!(status.to_string().contains("an outcome is written once and never edited"), "{status}");
 }
 
 #[tokio::test]

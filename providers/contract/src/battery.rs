@@ -43,7 +43,7 @@ pub trait Stage: Send + Sync {
 /// Makes one `#[tokio::test]` of every case, in a module of the given name. The second argument is a function
 /// from the case's name to a [`Stage`](crate::battery::Stage).
 ///
-/// ```ignore
+/// ```text
 /// contract_tests!(memory, |_case| MemoryStage::new());
 /// ```
 #[macro_export]

@@ -16,8 +16,11 @@ fn at(last: u8) -> SocketAddr {
 fn found(list: &[&str], ttl: i64) -> Resolved {
     Resolved::Found { addresses: addresses(list), ttl: Ttl::from_secs(ttl).unwrap() }
 }
+/// A name and how a server answers for it.
+type Known = (&'static str, fn() -> Response);
+
 /// Servers that know these responses by name; everything else does not exist.
-fn knowing(known: &'static [(&str, fn() -> Response)]) -> Fake {
+fn knowing(known: &'static [Known]) -> Fake {
     Fake::new(|_, query| {
         let response = known.iter().find(|(name, _)| *name == query.question.name.as_str());
         Act::Answer(response.map_or_else(|| rcode(3), |(_, response)| response()))

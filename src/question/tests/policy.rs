@@ -80,6 +80,19 @@ async fn a_silent_peer_costs_one_deadline_however_many_hosts_there_are_and_delay
 }
 
 #[tokio::test(start_paused = true)]
+async fn hosts_that_are_not_asked_about_any_more_have_the_reason_of_those_that_were() {
+    let refused = NoWord::Network("connection refused".into());
+    let fake = Fake::new({
+        let refused = refused.clone();
+        move |_, _| Act::Fail(refused.clone())
+    });
+    let questions = hosts(100).into_iter().map(|host| (at(1), host));
+    let replies = fake.client(&[]).ask_many(questions, &Options::SWEEP).await;
+    assert!(replies.values().all(|reply| *reply == Reply::NoWord(refused.clone())));
+    assert!(fake.asked().len() < 100);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_peer_that_loses_packets_is_asked_about_every_host() {
     let count = AtomicUsize::new(0);
     let fake = Fake::new(move |_, query| {

@@ -189,9 +189,13 @@ fn settings(server: &HttpServer, tls: &SimulatorTls, clock: &Arc<AtomicI64>, wan
 }
 
 pub(crate) fn eu() -> Claimant {
+    cluster("eu")
+}
+
+pub(crate) fn cluster(tag: &str) -> Claimant {
     let name = |text| DomainName::parse(text).unwrap();
     let zone = Zone::new(name(ZONE), name("example.com"), Ttl::DEFAULT).unwrap();
-    Claimant::new(zone, NsPrefix::default(), GeoTag::parse("eu").unwrap()).unwrap()
+    Claimant::new(zone, NsPrefix::default(), GeoTag::parse(tag).unwrap()).unwrap()
 }
 
 pub(crate) fn scope() -> Scope {

@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
+use gslb_core::delegation::DesiredDelegation;
+use gslb_core::history::History;
+use gslb_core::limits::Limits;
+use gslb_core::plan::plan;
+use gslb_core::ttl::Ttl;
 use gslb_mocks::wapi::Fault;
 use gslb_provider_contract::{Disposition, Observe, Provider, ProviderError, Retry};
-use gslb_provider_infoblox::Operation;
+use gslb_provider_infoblox::{Infoblox, Operation};
+use jiff::Timestamp;
 use serde_json::json;
 
-use crate::stage::{EU, OnGrid, US, Wanted, builder, scope, wants, withdraws};
+use crate::stage::{EU, OnGrid, US, Wanted, builder, cluster, scope, wants, withdraws};
 
 #[tokio::test]
 async fn a_create_whose_reply_is_lost_is_found_and_not_sent_again() {
@@ -43,8 +49,8 @@ async fn a_write_that_did_not_happen_is_not_sent_again_by_itself() {
 
 #[tokio::test]
 async fn a_write_without_a_reply_in_time_has_an_unknown_outcome() {
-    let on = OnGrid::with(builder(), Wanted { timeout: Duration::from_millis(300), ..Wanted::default() });
-    on.grid.faults().inject(Fault::Slow(Duration::from_secs(2)).on_method("POST").times(1));
+    let on = OnGrid::with(builder(), Wanted { timeout: Duration::from_millis(1500), ..Wanted::default() });
+    on.grid.faults().inject(Fault::Slow(Duration::from_secs(60)).on_method("POST").times(1));
     let failed = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
     assert_eq!(failed.reason(), "OutcomeUnknown");
     assert!(failed.to_string().contains("no reply within INFOBLOX_HTTP_REQUEST_TIMEOUT"), "{failed}");
@@ -116,4 +122,37 @@ async fn reads_are_sent_again_and_writes_are_not() {
     let failed = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
     assert_eq!(failed.reason(), "ProviderUnavailable");
     assert_eq!(on.writes(), ["POST"]);
+}
+
+/// Passes until there is nothing left to do, as a controller would; a lost race is no error.
+async fn converge(provider: &Infoblox, tag: &str, address: &str) {
+    let claimant = cluster(tag);
+    let addresses = [address.parse().unwrap()].into();
+    let desired = DesiredDelegation::published(claimant.clone(), addresses, Ttl::DEFAULT).unwrap();
+    for _ in 0..10 {
+        let observed = provider.observe(&scope()).await.unwrap();
+        let plan = plan(&desired, &observed, &History::default(), Timestamp::UNIX_EPOCH);
+        let approved = plan.approve(&Limits::for_zones(vec![claimant.clone()])).unwrap();
+        let Some(change) = approved.changes().first() else {
+            return;
+        };
+        match provider.apply(change).await {
+            Ok(_) | Err(ProviderError::Stale { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+    panic!("{tag} is not in sync after ten passes");
+}
+
+#[tokio::test]
+async fn two_clusters_that_start_at_once_end_with_both_entries() {
+    let on = OnGrid::new();
+    let other = on.another(Wanted::default());
+    for _ in 0..3 {
+        tokio::join!(converge(&on.provider, "eu", "192.0.2.53"), converge(&other, "us", "198.51.100.53"));
+    }
+    let mut servers = on.servers();
+    servers.sort();
+    let both = [(EU, "192.0.2.53"), (US, "198.51.100.53")];
+    assert_eq!(servers, both.map(|(name, address)| (name.to_owned(), address.to_owned())));
 }

@@ -1,0 +1,202 @@
+//! Follows the cluster's objects and puts a new snapshot into service whenever they change.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use futures::stream::{self, BoxStream, StreamExt};
+use gslb_crds::{DnsEndpoint, ZoneDelegation, marks};
+use jiff::Timestamp;
+use kube::core::DeserializeGuard;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, ExponentialBackoff, watcher};
+use kube::{Api, Client};
+use serde::de::DeserializeOwned;
+use tokio::sync::watch::Sender;
+use tokio_util::sync::CancellationToken;
+
+use super::input::Inputs;
+use super::metrics::Metrics;
+use super::observe::compose;
+use super::settings::DnsSettings;
+use super::shelf::{Readable, Shelf};
+use super::snapshot::{Snapshot, Source};
+use super::status::Status;
+
+/// Events that are ready are taken together, up to this number, so that a burst costs one build.
+const BATCH: usize = 512;
+/// After a build that took `t`, the next one waits `4 t`: building never takes more than a fifth of a core.
+const BUILD_SHARE: u32 = 4;
+/// A watch that fails is tried again after 0.1 s, and never later than after 5 s: an API server that comes back must
+/// not meet stale answers for long.
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const LAST_RETRY: Duration = Duration::from_secs(5);
+
+/// Where the results go.
+#[derive(Debug, Clone)]
+pub struct Outlets {
+    /// What questions are answered from.
+    pub snapshot: Arc<ArcSwap<Snapshot>>,
+    /// What the snapshot file is written from.
+    pub inputs: Sender<Arc<Inputs>>,
+    /// What the probes ask about.
+    pub status: Arc<Status>,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+/// One thing that a watch said.
+enum Word {
+    Endpoints(Event<DeserializeGuard<DnsEndpoint>>),
+    Zones(Event<DeserializeGuard<ZoneDelegation>>),
+    Failed(&'static str, watcher::Error),
+}
+
+/// Everything that is known about the cluster.
+#[derive(Debug, Default)]
+struct World {
+    endpoints: Shelf<DnsEndpoint>,
+    zones: Shelf<ZoneDelegation>,
+    /// Kinds whose watch does not work at the moment.
+    failing: BTreeSet<&'static str>,
+    /// Sentences that have been logged and still hold.
+    problems: BTreeSet<String>,
+}
+
+/// Follows the cluster until `stop`. A watch that fails is tried again for ever; what was served before stays.
+pub async fn follow(client: Client, settings: Arc<DnsSettings>, outlets: Outlets, stop: CancellationToken) {
+    let mut words = words(&client).ready_chunks(BATCH);
+    let mut world = World::default();
+    loop {
+        let batch = tokio::select! {
+            () = stop.cancelled() => return,
+            batch = words.next() => batch,
+        };
+        let Some(batch) = batch else { return };
+        let changed = world.take(batch, &outlets.metrics);
+        outlets.status.set_watching(world.failing.is_empty() && world.synced());
+        if !changed || !world.synced() {
+            continue;
+        }
+        let started = Instant::now();
+        world.publish(&settings, &outlets).await;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(started.elapsed() * BUILD_SHARE) => {}
+        }
+    }
+}
+
+fn words(client: &Client) -> BoxStream<'static, Word> {
+    let local = format!("{}={}", marks::DNS_TYPE, marks::DNS_TYPE_LOCAL);
+    let endpoints = watch::<DnsEndpoint>(client, watcher::Config::default().labels(&local), Word::Endpoints);
+    let zones = watch::<ZoneDelegation>(client, watcher::Config::default(), Word::Zones);
+    stream::select(endpoints, zones).boxed()
+}
+
+/// Watches one kind in all namespaces. An object that does not parse arrives as such and ends nothing.
+fn watch<K>(
+    client: &Client,
+    config: watcher::Config,
+    word: fn(Event<DeserializeGuard<K>>) -> Word,
+) -> BoxStream<'static, Word>
+where
+    K: Readable + Clone + Debug + DeserializeOwned + Send + 'static,
+    K::DynamicType: Default,
+{
+    let retry = backon::ExponentialBuilder::default()
+        .with_min_delay(FIRST_RETRY)
+        .with_max_delay(LAST_RETRY)
+        .without_max_times()
+        .with_jitter();
+    watcher(Api::<DeserializeGuard<K>>::all(client.clone()), config)
+        .backoff(ExponentialBackoff::from(retry))
+        .map(move |event| event.map_or_else(|error| Word::Failed(K::KIND, error), word))
+        .boxed()
+}
+
+impl World {
+    fn synced(&self) -> bool {
+        self.endpoints.synced() && self.zones.synced()
+    }
+
+    /// Takes what the watches said and tells whether anything is different now.
+    fn take(&mut self, words: Vec<Word>, metrics: &Metrics) -> bool {
+        let mut changed = false;
+        for word in words {
+            match word {
+                Word::Endpoints(event) => {
+                    self.recovered(DnsEndpoint::KIND, &event);
+                    changed |= self.endpoints.take(event);
+                }
+                Word::Zones(event) => {
+                    self.recovered(ZoneDelegation::KIND, &event);
+                    changed |= self.zones.take(event);
+                }
+                Word::Failed(kind, error) => {
+                    metrics.count_watch_error(kind);
+                    if self.failing.insert(kind) {
+                        tracing::warn!(kind, %error, "Watch failed; the last snapshot stays in service.");
+                    }
+                }
+            }
+        }
+        changed
+    }
+
+    /// A watch works again once a list is complete or a change arrives; that a list begins proves nothing.
+    fn recovered<K>(&mut self, kind: &'static str, event: &Event<K>) {
+        let proof = match event {
+            Event::Init => false,
+            Event::InitApply(_) | Event::InitDone | Event::Apply(_) | Event::Delete(_) => true,
+        };
+        if proof && self.failing.remove(kind) {
+            tracing::info!(kind, "Watch works again.");
+        }
+    }
+
+    /// Builds a snapshot away from the threads that answer, and puts it into service.
+    async fn publish(&mut self, settings: &Arc<DnsSettings>, outlets: &Outlets) {
+        let (settings, previous) = (Arc::clone(settings), outlets.snapshot.load_full());
+        let (zones, endpoints) = (self.zones.readings(), self.endpoints.readings());
+        let built = tokio::task::spawn_blocking(move || {
+            let (inputs, problems) = compose(&settings, &zones, &endpoints);
+            let snapshot = Snapshot::build(&inputs, Source::Watch, &previous);
+            (inputs, problems, snapshot)
+        });
+        let (inputs, problems, snapshot) = match built.await {
+            Ok(built) => built,
+            Err(error) => {
+                tracing::error!(%error, "Could not build a snapshot; the last one stays in service.");
+                return;
+            }
+        };
+        outlets.metrics.publish(&snapshot, Timestamp::now().as_second());
+        if outlets.snapshot.load().source() != Source::Watch {
+            tracing::info!(
+                zones = snapshot.zone_count(),
+                names = snapshot.host_count(),
+                "Serving the cluster's objects."
+            );
+        }
+        let old = outlets.snapshot.swap(Arc::new(snapshot));
+        outlets.status.set_synced();
+        outlets.inputs.send_replace(Arc::new(inputs));
+        self.report(problems, &outlets.metrics);
+        // Taking thousands of names apart takes milliseconds, which no answer should wait for.
+        drop(tokio::task::spawn_blocking(move || drop(old)));
+    }
+
+    /// Logs each sentence when it begins to hold, not on every build.
+    fn report(&mut self, problems: Vec<String>, metrics: &Metrics) {
+        let unreadable = self.endpoints.problems().chain(self.zones.problems());
+        let problems: BTreeSet<String> = problems.into_iter().chain(unreadable).collect();
+        for problem in problems.difference(&self.problems) {
+            tracing::warn!(problem, "Cannot serve an entry.");
+        }
+        metrics.set_skipped(problems.len());
+        self.problems = problems;
+    }
+}
