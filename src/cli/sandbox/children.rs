@@ -72,6 +72,8 @@ pub(super) struct Recipe {
     pub(super) role: Role,
     pub(super) executable: PathBuf,
     pub(super) environment: BTreeMap<String, String>,
+    /// Pause before the first start.
+    pub(super) delay: Duration,
     /// Takes its standard output and error.
     pub(super) log: PathBuf,
 }
@@ -159,8 +161,11 @@ struct Supervisor {
 impl Supervisor {
     async fn run(mut self) -> anyhow::Result<()> {
         let mut failed = 0;
+        tokio::time::sleep(self.recipe.delay).await;
         loop {
             let mut child = self.recipe.spawn()?;
+            // Waiting would close it.
+            let _held = child.stdin.take();
             let started = Instant::now();
             self.pid.send_replace(child.id());
             self.tell("started", child.id());
@@ -246,7 +251,7 @@ impl Recipe {
                 .arg(self.role.command())
                 .env_clear()
                 .envs(&self.environment)
-                // Held open until the child is dropped: its end is the child's (see `orphan`).
+                // Held open while the child shall live: its end is the child's (see `orphan`).
                 .stdin(Stdio::piped())
                 .stdout(log()?)
                 .stderr(log()?)
@@ -282,7 +287,14 @@ mod tests {
         std::fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o700)).unwrap();
         let log = folder.join("log");
-        Recipe { site: Site::Eu, role: Role::Dns, executable, environment: BTreeMap::new(), log }
+        Recipe {
+            site: Site::Eu,
+            role: Role::Dns,
+            executable,
+            environment: BTreeMap::new(),
+            delay: Duration::ZERO,
+            log,
+        }
     }
 
     #[tokio::test]

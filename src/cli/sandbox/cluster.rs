@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use gslb_mocks::kube::{ApiServer, Matcher, Refused, Running};
 use gslb_mocks::Trap;
+use gslb_mocks::kube::{ApiServer, Matcher, Refused, Running};
 use serde_json::Value;
 use tokio::net::TcpListener;
 

@@ -143,7 +143,9 @@ mod tests {
         let _other = made("something-else");
         let mut second = made(&format!("{FOLDER_PREFIX}0"));
         // Files of one tick of the clock have one time; then the name decides, which is as good.
-        while second.1.metadata().unwrap().modified().unwrap() == first.1.metadata().unwrap().modified().unwrap() {
+        while second.1.metadata().unwrap().modified().unwrap()
+            == first.1.metadata().unwrap().modified().unwrap()
+        {
             std::fs::remove_dir_all(second.1.parent().unwrap()).unwrap();
             second = made(&format!("{FOLDER_PREFIX}0"));
         }

@@ -9,7 +9,8 @@ use super::orphan;
 use super::topology::{NEGATIVE_TTL, OWN_NAMESPACE, PARENT_ZONE, Ports, Site, ZONE};
 
 /// Variables of the surrounding environment that the daemons may see; all others could change what they do.
-const INHERITED: [&str; 6] = ["PATH", "HOME", "TMPDIR", "RUST_BACKTRACE", "LLVM_PROFILE_FILE", "LD_LIBRARY_PATH"];
+const INHERITED: [&str; 6] =
+    ["PATH", "HOME", "TMPDIR", "RUST_BACKTRACE", "LLVM_PROFILE_FILE", "LD_LIBRARY_PATH"];
 
 /// What all environments are made from.
 #[derive(Debug)]
@@ -32,7 +33,8 @@ impl Surroundings<'_> {
 
     /// The environment of one process.
     pub(super) fn of(&self, site: Site, role: Role) -> BTreeMap<String, String> {
-        let inherited = INHERITED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+        let inherited =
+            INHERITED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
         let mut all: BTreeMap<String, String> = inherited.collect();
         let mut set = |name: &str, value: String| drop(all.insert(name.to_owned(), value));
         let private = self.ports.private_of(site);

@@ -31,15 +31,11 @@ pub(super) struct Gate(watch::Sender<BTreeSet<Site>>);
 
 impl Gate {
     pub(super) fn isolate(&self, site: Site) {
-        self.0.send_modify(|isolated| drop(isolated.insert(site)));
+        self.0.send_if_modified(|isolated| isolated.insert(site));
     }
 
     pub(super) fn rejoin(&self, site: Site) {
-        self.0.send_modify(|isolated| drop(isolated.remove(&site)));
-    }
-
-    pub(super) fn isolated(&self) -> BTreeSet<Site> {
-        self.0.borrow().clone()
+        self.0.send_if_modified(|isolated| isolated.remove(&site));
     }
 
     /// Whether something may pass now.

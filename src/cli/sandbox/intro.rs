@@ -43,7 +43,10 @@ pub(super) fn ready(world: &World, ready_file: Option<&Path>) -> String {
         world.grid.url(),
     ));
     line(format!("curl {}", world.ports.application_of(Site::Eu)));
-    line("gslb-bridge sandbox inject app-down eu     # and app-up, isolate, wapi-503, …: see --help".to_owned());
+    line(
+        "gslb-bridge sandbox inject app-down eu     # and app-up, isolate, wapi-503, …: see --help"
+            .to_owned(),
+    );
     if let Some(path) = ready_file {
         line(format!("cat {}", path.display()));
     }

@@ -119,7 +119,8 @@ async fn listener(address: SocketAddr) -> io::Result<(TcpListener, u16)> {
 
 /// Ports for a site's processes. They are let go again: the processes bind them themselves.
 async fn private_ports(site: Site) -> io::Result<PrivatePorts> {
-    let free = || shared(&[site.dns()], 0, pair);
+    let address = [site.dns()];
+    let free = || shared(&address, 0, pair);
     let (dns, controller, pages) = (free().await?, free().await?, free().await?);
     let port = |pairs: &[Pair]| pairs.first().map_or(Ok(0), |pair| pair.tcp.local_addr().map(|a| a.port()));
     Ok(PrivatePorts { dns: port(&dns)?, controller_pages: port(&controller)?, dns_pages: port(&pages)? })

@@ -149,7 +149,11 @@ async fn sandbox(options: Options) -> anyhow::Result<Ending> {
 }
 
 /// Waits for everything to answer, says how to use it, and plays the scenario or waits for the end.
-async fn live(world: &World, scenario: Option<Scenario>, ready_file: Option<&Path>) -> anyhow::Result<Ending> {
+async fn live(
+    world: &World,
+    scenario: Option<Scenario>,
+    ready_file: Option<&Path>,
+) -> anyhow::Result<Ending> {
     world.timeline.explain(&intro::starting(world));
     until_ready(world).await;
     world.publish()?;
@@ -173,7 +177,8 @@ async fn until_ready(world: &World) {
         }
         if !complained && world.timeline.seconds() > PATIENCE.as_secs_f64() {
             complained = true;
-            let text = format!("not ready yet: {}; logs are in {}", missing.join("; "), world.folder().display());
+            let text =
+                format!("not ready yet: {}; logs are in {}", missing.join("; "), world.folder().display());
             world.timeline.tell(Happening::overall("sandbox", text));
         }
         tokio::time::sleep(PAUSE).await;

@@ -24,15 +24,30 @@ const LOOKS: u32 = 10;
 /// The same for the parent, which restarts its DNS within a second or two.
 const PARENT_LOOKS: u32 = 60;
 
-/// Runs until it is aborted.
+/// Runs until it is aborted. Sites are looked at side by side: one that is silent must not hide the others.
 pub(super) async fn run(world: Arc<World>) {
-    let mut parent = Parent::default();
-    let mut sites: BTreeMap<Site, Seen> = Site::ALL.map(|site| (site, Seen::default())).into();
+    let sites = Site::ALL.map(|site| follow_site(&world, site));
+    tokio::join!(futures::future::join_all(sites), follow_parent(&world), follow_processes(&world));
+}
+
+async fn follow_site(world: &World, site: Site) {
+    let mut seen = Seen::default();
     loop {
-        parent.look(&world).await;
-        for (site, seen) in &mut sites {
-            seen.look(&world, *site).await;
-        }
+        seen.look(world, site).await;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn follow_parent(world: &World) {
+    let mut parent = Parent::default();
+    loop {
+        parent.look(world).await;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn follow_processes(world: &World) {
+    loop {
         if let Err(error) = world.refresh() {
             world.timeline.tell(Happening::overall("sandbox", format!("{error:#}")));
         }
@@ -56,7 +71,8 @@ impl Parent {
         let stored: Vec<(String, String)> =
             stored.into_iter().map(|entry| (entry.name, entry.address)).collect();
         if stored != self.stored {
-            let names: Vec<String> = stored.iter().map(|(name, address)| format!("{name} {address}")).collect();
+            let names: Vec<String> =
+                stored.iter().map(|(name, address)| format!("{name} {address}")).collect();
             let text = format!("delegation stored: {}", words(&names));
             let data = json!({"delegateTo": names});
             world.timeline.tell(Happening::overall("delegation", text).with(data));
@@ -82,7 +98,8 @@ impl Parent {
                 let status = entry.status.map_or("no reply".to_owned(), |status| status.to_string());
                 let uri = entry.uri.split(['?', ':']).next().unwrap_or_default();
                 let text = format!("WAPI write by {by}: {} {uri} ({status})", entry.method);
-                let data = json!({"method": entry.method, "uri": entry.uri, "status": entry.status, "site": by});
+                let data =
+                    json!({"method": entry.method, "uri": entry.uri, "status": entry.status, "site": by});
                 world.timeline.tell(Happening::overall("wapi-write", text).with(data));
             }
             self.mark = mark;

@@ -19,14 +19,15 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The step that failed, and what it missed.
 pub(super) async fn run(world: &World, scenario: &Scenario) -> anyhow::Result<()> {
     let start = Instant::now();
-    let count = scenario.steps.len();
-    for (number, step) in scenario.steps.iter().enumerate() {
-        let number = number + 1;
-        if let Some(title) = &step.say {
-            world.timeline.tell(Happening::overall("step", format!("step {number}/{count}: {title}")));
+    let count = scenario.steps.iter().filter(|step| step.say.is_some()).count();
+    let (mut number, mut title) = (0, "");
+    for step in &scenario.steps {
+        if let Some(say) = &step.say {
+            (number, title) = (number + 1, say);
+            world.timeline.tell(Happening::overall("step", format!("{number}/{count}: {title}")));
         }
         if let Err(error) = play(world, step).await {
-            let text = format!("step {number}/{count} failed: {error:#}");
+            let text = format!("{number}/{count} ({title}) failed: {error:#}");
             world.timeline.tell(Happening::overall("scenario", text.clone()));
             anyhow::bail!("the scenario failed at {text}");
         }

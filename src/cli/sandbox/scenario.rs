@@ -35,9 +35,15 @@ pub(super) enum Action {
     Inject(Injection),
     Strategy(Strategy),
     /// The state must be reached in time.
-    Expect { state: State, within: Duration },
+    Expect {
+        state: State,
+        within: Duration,
+    },
     /// The state must hold for that long without a break.
-    Hold { state: State, for_: Duration },
+    Hold {
+        state: State,
+        for_: Duration,
+    },
 }
 
 /// A state of the sandbox: everything that is named must be so.
@@ -110,7 +116,8 @@ impl Scenario {
 
     fn parse(text: &str) -> anyhow::Result<Self> {
         let raw: RawScenario = serde_saphyr::from_str(text)?;
-        let step = |(number, raw): (usize, RawStep)| raw.settle().with_context(|| format!("step {}", number + 1));
+        let step =
+            |(number, raw): (usize, RawStep)| raw.settle().with_context(|| format!("step {}", number + 1));
         let steps = raw.steps.into_iter().enumerate().map(step).collect::<anyhow::Result<_>>()?;
         Ok(Self { steps })
     }

@@ -91,7 +91,9 @@ impl Timeline {
                 // Nobody reads any more: the sandbox goes on all the same.
                 writeln!(out, "{line}").and_then(|()| out.flush()).ok();
             }
-            Sink::Recorded(record) => record.lock().expect("no panic while the record is locked").push(happening),
+            Sink::Recorded(record) => {
+                record.lock().expect("no panic while the record is locked").push(happening)
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anyhow::Context;
 use gslb_mocks::kube::kubeconfig;
@@ -86,9 +87,8 @@ impl World {
         for site in Site::ALL {
             clusters.insert(site, Cluster::start(site, strategy).await?);
         }
-        let applications = applications.into_iter().map(|(site, listener)| {
-            Ok((site, Application::start(site, listener)?))
-        });
+        let applications =
+            applications.into_iter().map(|(site, listener)| Ok((site, Application::start(site, listener)?)));
         let applications = applications.collect::<std::io::Result<_>>()?;
         write_kubeconfigs(&folder, &clusters)?;
         let around = Surroundings { folder: &folder, ports: &ports, grid: grid.files() };
@@ -169,9 +169,13 @@ impl World {
             if !answer.is_from(&expected) {
                 missing.push(format!("{site} answers: {answer}"));
             }
-            let conditions = self.cluster(site).gslb_conditions();
-            if !is_true(&conditions, "Ready") {
-                missing.push(format!("the Gslb of {site} is not Ready: {conditions:?}"));
+            let cluster = self.cluster(site);
+            let objects =
+                [("Gslb", cluster.gslb_conditions()), ("ZoneDelegation", cluster.delegation_conditions())];
+            for (kind, conditions) in objects {
+                if !is_true(&conditions, "Ready") {
+                    missing.push(format!("the {kind} of {site} is not Ready: {conditions:?}"));
+                }
             }
         }
         let referred = self.witness.referred().await;
@@ -244,6 +248,15 @@ fn write_kubeconfigs(folder: &Path, clusters: &BTreeMap<Site, Cluster>) -> anyho
     Ok(())
 }
 
+/// No two clusters are installed in the same instant; then their first writes at the grid do not meet either.
+fn delay_of(site: Site, role: Role) -> Duration {
+    match (role, site) {
+        (Role::Dns, _) | (Role::Controller, Site::Eu) => Duration::ZERO,
+        (Role::Controller, Site::Us) => Duration::from_millis(200),
+        (Role::Controller, Site::Za) => Duration::from_millis(400),
+    }
+}
+
 fn start_processes(
     tasks: &mut JoinSet<()>,
     around: &Surroundings<'_>,
@@ -259,6 +272,7 @@ fn start_processes(
                 role,
                 executable: executable.clone(),
                 environment: around.of(site, role),
+                delay: delay_of(site, role),
                 log: around.folder_of(site).join(role.log_name()),
             };
             processes.insert((site, role), Process::start(tasks, recipe, timeline, failures.clone()));
