@@ -93,8 +93,9 @@ fn update(store: &mut Store, write: &Write, body: Value) -> Result<(u16, Written
             false => Err(ApiError::not_found(kind, &write.key.name)),
         };
     };
-    if object::resource_version(&body).is_empty() && (kind.custom || GUARDED.contains(&kind.plural.as_str()))
-    {
+    let unguarded =
+        object::resource_version(&body).is_empty() && ["", &before.uid].contains(&object::uid(&body));
+    if unguarded && (kind.custom || GUARDED.contains(&kind.plural.as_str())) {
         let cause = Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
         return Err(ApiError::invalid(kind, &write.key.name, &[cause]));
     }

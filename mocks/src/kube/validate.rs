@@ -53,11 +53,12 @@ pub(super) fn check_metadata(object: &Value) -> Vec<Cause> {
     causes
 }
 
-/// Finalizers without a domain work, but Kubernetes advises against them.
-pub(super) fn finalizer_warnings(object: &Value) -> Vec<String> {
+/// New finalizers without a domain work, but Kubernetes advises against them.
+pub(super) fn finalizer_warnings(object: &Value, before: Option<&Value>) -> Vec<String> {
+    let mut known = before.map(super::object::finalizers).unwrap_or_default();
+    known.extend(["foregroundDeletion", "orphan", "kubernetes"].map(str::to_owned));
     let bare = super::object::finalizers(object).into_iter().filter(|finalizer| !finalizer.contains('/'));
-    let known = ["foregroundDeletion", "orphan", "kubernetes"];
-    bare.filter(|finalizer| !known.contains(&finalizer.as_str()))
+    bare.filter(|finalizer| !known.contains(finalizer))
         .map(|finalizer| {
             format!(
                 "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name to avoid accidental \

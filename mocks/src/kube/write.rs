@@ -301,7 +301,7 @@ fn admit(write: &Write, object: &mut Value, before: Option<&Value>) -> Result<Ve
     } else {
         builtin::default(kind, object);
     }
-    warnings.extend(validate::finalizer_warnings(object));
+    warnings.extend(validate::finalizer_warnings(object, before));
     let mut causes = validate::check_metadata(object);
     causes.extend(new_finalizers_while_terminating(object, before));
     if kind.custom {
