@@ -1,6 +1,6 @@
 //! A kind's schema in use: defaulting, pruning, and the rules in CEL.
 //!
-//! Checks of single values are in [`super::validate`].
+//! Checks of single values are in `validate.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt;
