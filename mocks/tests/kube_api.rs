@@ -547,3 +547,26 @@ async fn the_kinds_are_discovered() {
         "How targets are chosen."
     );
 }
+
+#[tokio::test]
+async fn a_replacement_of_a_custom_resource_names_the_version_it_replaces() {
+    let cluster = Cluster::new().await;
+    cluster.create("web").await;
+    let refused = refusal(cluster.gslbs().replace("web", &PostParams::default(), &gslb("web")).await);
+    assert_eq!(refused.code, 422);
+    assert!(refused.message.contains("metadata.resourceVersion: Invalid value: 0"), "{}", refused.message);
+}
+
+#[tokio::test]
+async fn ownership_of_a_created_object_covers_all_that_was_written() {
+    let cluster = Cluster::new().await;
+    let params = PostParams { field_manager: Some("maker".into()), ..PostParams::default() };
+    let mut object = gslb("web");
+    object.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
+    let created = cluster.gslbs().create(&params, &object).await.unwrap();
+    assert_eq!(
+        fields_of(&created, "maker"),
+        Some(&json!({"f:metadata": {"f:labels": {".": {}, "f:a": {}}},
+            "f:spec": {".": {}, "f:strategy": {".": {}, "f:dnsTtlSeconds": {}, "f:type": {}}}}))
+    );
+}

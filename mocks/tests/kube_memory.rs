@@ -184,3 +184,28 @@ async fn a_crd_is_served_from_its_creation_to_its_deletion() {
     server.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "gslbs.k8gb.io").unwrap();
     assert_eq!(server.apply_object(gslb).unwrap_err().code, 404);
 }
+
+#[tokio::test]
+async fn a_watcher_of_kube_runtime_lists_again_after_410() {
+    let server = server();
+    server.put_object(config_map("a", None)).unwrap();
+    let config = kube::runtime::watcher::Config::default().streaming_lists();
+    let mut watching = kube::runtime::watcher(config_maps(&server), config).boxed();
+    let mut seen = Vec::new();
+    let mut names_until_ready = async || {
+        let mut names = Vec::new();
+        loop {
+            match watching.next().await {
+                Some(Ok(kube::runtime::watcher::Event::InitApply(object))) => names.push(object.name_any()),
+                Some(Ok(kube::runtime::watcher::Event::InitDone)) => return names,
+                Some(Ok(_) | Err(_)) => {}
+                None => panic!("a watcher never ends"),
+            }
+        }
+    };
+    seen.push(names_until_ready().await);
+    server.put_object(config_map("b", None)).unwrap();
+    server.expire_watches();
+    seen.push(names_until_ready().await);
+    assert_eq!(seen, [vec!["a"], vec!["a", "b"]]);
+}

@@ -22,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! Reading order: [`kinds`] (what is served), [`store`] (state), [`write`] and [`gc`] (what writes do), [`managed`]
-//! (who owns which field), [`watch`], then [`handler`] (HTTP).
+//! Reading order: `kinds` (what is served), `store` (state), `write` and `gc` (what writes do), `managed`
+//! (who owns which field), `watch`, then `handler` (HTTP).
 
 mod builtin;
 mod crd;

@@ -1,6 +1,6 @@
 //! A kind's schema in use: defaulting, pruning, and the rules in CEL.
 //!
-//! Checks of single values are in [`super::validate`].
+//! Checks of single values are in `validate.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,8 +26,7 @@ pub(super) static OBJECT_META: LazyLock<Value> = LazyLock::new(|| {
             "x-kubernetes-patch-strategy": "merge"},
         "ownerReferences": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
             "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid",
-            "items": {"type": "object", "x-kubernetes-map-type": "atomic", "required": ["apiVersion", "kind", "name", "uid"],
-                "properties": {"apiVersion": text, "kind": text, "name": text, "uid": text,
+            "items": {"type": "object", "x-kubernetes-map-type": "atomic",                 "properties": {"apiVersion": text, "kind": text, "name": text, "uid": text,
                     "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"}}}},
         "managedFields": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
     }})
