@@ -19,8 +19,8 @@ use tokio::time::Instant;
 use super::timeline::{Happening, Timeline};
 use super::topology::Site;
 
-/// Pause before a process that ended is started again.
-const RESTART_PAUSE: Duration = Duration::from_secs(2);
+/// Pause before a process that ended is started again: long enough for people to see that it was away.
+pub(super) const RESTART_PAUSE: Duration = Duration::from_secs(2);
 /// A process that ends sooner than this after its start did not really start.
 const EARLY: Duration = Duration::from_secs(3);
 /// Starts in a row that may fail.
@@ -74,6 +74,8 @@ pub(super) struct Recipe {
     pub(super) environment: BTreeMap<String, String>,
     /// Pause before the first start.
     pub(super) delay: Duration,
+    /// Pause before every other one.
+    pub(super) pause: Duration,
     /// Takes its standard output and error.
     pub(super) log: PathBuf,
 }
@@ -177,12 +179,12 @@ impl Supervisor {
                     failed = if early { failed + 1 } else { 0 };
                     self.tell(&format!("ended ({status})"), None);
                     anyhow::ensure!(failed < FAILED_STARTS, self.recipe.complaint(status));
-                    tokio::time::sleep(RESTART_PAUSE).await;
+                    tokio::time::sleep(self.recipe.pause).await;
                 }
                 Ending::Killed(done) => {
                     self.tell("killed", None);
                     done.send(()).ok();
-                    tokio::time::sleep(RESTART_PAUSE).await;
+                    tokio::time::sleep(self.recipe.pause).await;
                 }
                 Ending::Stopped(done) => {
                     self.tell("killed and left so", None);
@@ -293,6 +295,7 @@ mod tests {
             executable,
             environment: BTreeMap::new(),
             delay: Duration::ZERO,
+            pause: Duration::from_millis(10),
             log,
         }
     }

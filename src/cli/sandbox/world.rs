@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::application::Application;
-use super::children::{Process, Recipe, Role};
+use super::children::{Process, RESTART_PAUSE, Recipe, Role};
 use super::cluster::{Cluster, is_true};
 use super::environment::Surroundings;
 use super::gate::{End, Gate};
@@ -273,6 +273,7 @@ fn start_processes(
                 executable: executable.clone(),
                 environment: around.of(site, role),
                 delay: delay_of(site, role),
+                pause: RESTART_PAUSE,
                 log: around.folder_of(site).join(role.log_name()),
             };
             processes.insert((site, role), Process::start(tasks, recipe, timeline, failures.clone()));
