@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use crate::audit::{ChangeLog, Shipper, read_seal_key};
 use crate::config::Settings;
+use crate::controller::Provision;
 use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
 use crate::controller::context::Context;
@@ -22,7 +23,6 @@ use crate::controller::registry::Registry;
 use crate::controller::run::{Start, run as control};
 use crate::controller::slices::Slices;
 use crate::controller::write::Writer;
-use crate::controller::Provision;
 use crate::health::{self, Pages, Progress, Readiness};
 use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
@@ -49,7 +49,8 @@ pub(crate) async fn run(
     let metrics = Metrics::new(&mut registry, &settings.namespace);
     let (progress, readiness) = (Progress::new(), Readiness::waiting_for(["inputs"]));
     let listener = health::bind(&settings.metrics_address).await?;
-    let pages = Pages { registry: Arc::new(registry), progress: progress.clone(), readiness: readiness.clone() };
+    let pages =
+        Pages { registry: Arc::new(registry), progress: progress.clone(), readiness: readiness.clone() };
     let pages = tokio::spawn(async move { axum::serve(listener, pages.router()).await });
     let provider = provision::provider(&settings, &client, &metrics)?;
     let provider: Option<Provision> = match provider {

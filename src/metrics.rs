@@ -123,8 +123,7 @@ impl Metrics {
 
 impl CallObserver for Metrics {
     fn on_call(&self, operation: Operation, success: bool, duration: Duration) {
-        let labels =
-            Request { request: operation.as_str(), success: if success { "true" } else { "false" } };
+        let labels = Request { request: operation.as_str(), success: if success { "true" } else { "false" } };
         self.requests.get_or_create(&labels).observe(duration.as_secs_f64());
     }
 }

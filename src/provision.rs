@@ -35,7 +35,9 @@ pub(crate) fn provider(
     match &settings.provider {
         ProviderChoice::None => Ok(None),
         ProviderChoice::ExternalDns => {
-            tracing::warn!("EXTDNS_ENABLED is set, but this version publishes no delegation through external-dns yet.");
+            tracing::warn!(
+                "EXTDNS_ENABLED is set, but this version publishes no delegation through external-dns yet."
+            );
             Ok(None)
         }
         ProviderChoice::Infoblox(infoblox) => {

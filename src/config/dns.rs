@@ -66,7 +66,8 @@ mod tests {
     use super::*;
 
     fn resolve(pairs: &[(&str, &str)]) -> Result<DnsSettings, String> {
-        let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        let find =
+            |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         DnsSettings::resolve(&RawConfig::read(find)).map(|(settings, _)| settings).map_err(|p| p.to_string())
     }
 
@@ -88,7 +89,8 @@ mod tests {
 
     #[test]
     fn every_wrong_setting_is_told_at_once() {
-        let told = resolve(&[("DNS_LISTEN", "here"), ("CLUSTER_GEO_TAG", "e u"), ("LOG_LEVEL", "loud")]).unwrap_err();
+        let told = resolve(&[("DNS_LISTEN", "here"), ("CLUSTER_GEO_TAG", "e u"), ("LOG_LEVEL", "loud")])
+            .unwrap_err();
         for name in ["DNS_LISTEN", "CLUSTER_GEO_TAG", "LOG_LEVEL"] {
             assert!(told.contains(name), "{name} is missing in {told}");
         }

@@ -45,6 +45,15 @@ pub(crate) enum PassError {
     Kubernetes(#[from] kube::Error),
 }
 
+/// A write to an object that is gone is done.
+pub(crate) fn unless_gone<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// What asks for a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trigger {

@@ -22,9 +22,11 @@ const fn wide(name: &'static str, cell: fn(&Value) -> String) -> Column {
     Column { name, priority: 1, cell }
 }
 
+const NAME: Column = column("Name", |object| field_text(object, "metadata.name"));
 const AGE: Column = column("Age", |object| age(&field_text(object, "metadata.creationTimestamp")));
 
 const SERVICE: &[Column] = &[
+    NAME,
     column("Type", |service| field_text(service, "spec.type")),
     column("Cluster-IP", |service| or_none(field_text(service, "spec.clusterIP"))),
     column("External-IP", external_ip),
@@ -33,6 +35,7 @@ const SERVICE: &[Column] = &[
     wide("Selector", |service| or_none(pairs(&service["spec"]["selector"]))),
 ];
 const INGRESS: &[Column] = &[
+    NAME,
     column("Class", |ingress| or_none(field_text(ingress, "spec.ingressClassName"))),
     column("Hosts", |ingress| {
         let hosts = texts(&ingress["spec"]["rules"], "host");
@@ -43,6 +46,7 @@ const INGRESS: &[Column] = &[
     AGE,
 ];
 const ENDPOINT_SLICE: &[Column] = &[
+    NAME,
     column("AddressType", |slice| field_text(slice, "addressType")),
     column("Ports", |slice| or_unset(texts(&slice["ports"], "port"))),
     column("Endpoints", |slice| {
@@ -64,17 +68,25 @@ const EVENT: &[Column] = &[
         let message = field_text(event, "message");
         if message.is_empty() { field_text(event, "note") } else { message }
     }),
+    wide("Source", |event| {
+        let old = field_text(event, "source.component");
+        if old.is_empty() { field_text(event, "reportingComponent") } else { old }
+    }),
+    wide("Name", |event| field_text(event, "metadata.name")),
 ];
-const CONFIG_MAP: &[Column] = &[column("Data", |map| count(&map["data"])), AGE];
+const CONFIG_MAP: &[Column] = &[NAME, column("Data", |map| count(&map["data"])), AGE];
 const SECRET: &[Column] = &[
+    NAME,
     column("Type", |secret| field_text(secret, "type")),
     column("Data", |secret| count(&secret["data"])),
     AGE,
 ];
-const NAMESPACE: &[Column] = &[column("Status", |namespace| field_text(namespace, "status.phase")), AGE];
-const LEASE: &[Column] = &[column("Holder", |lease| field_text(lease, "spec.holderIdentity")), AGE];
-const CRD: &[Column] = &[column("Created At", |crd| field_text(crd, "metadata.creationTimestamp"))];
+const NAMESPACE: &[Column] =
+    &[NAME, column("Status", |namespace| field_text(namespace, "status.phase")), AGE];
+const LEASE: &[Column] = &[NAME, column("Holder", |lease| field_text(lease, "spec.holderIdentity")), AGE];
+const CRD: &[Column] = &[NAME, column("Created At", |crd| field_text(crd, "metadata.creationTimestamp"))];
 const DEPLOYMENT: &[Column] = &[
+    NAME,
     column("Ready", |deployment| {
         let number = |path| {
             if field_text(deployment, path).is_empty() { "0".into() } else { field_text(deployment, path) }
@@ -83,8 +95,8 @@ const DEPLOYMENT: &[Column] = &[
     }),
     AGE,
 ];
-const POD: &[Column] = &[column("Status", |pod| field_text(pod, "status.phase")), AGE];
-const OTHER: &[Column] = &[AGE];
+const POD: &[Column] = &[NAME, column("Status", |pod| field_text(pod, "status.phase")), AGE];
+const OTHER: &[Column] = &[NAME, AGE];
 
 pub(super) fn columns(plural: &str) -> &'static [Column] {
     match plural {
@@ -266,7 +278,7 @@ fn default_secret(secret: &mut Value) {
 }
 
 /// Standard alphabet with padding (RFC 4648 §4).
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {

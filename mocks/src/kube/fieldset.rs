@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(
             set.paths(),
             [
-                ".metadata.finalizers[=\"x/y\"]",
                 ".metadata.labels",
+                ".metadata.finalizers[=\"x/y\"]",
                 ".metadata.labels.app",
                 ".status.conditions[type=\"Ready\"]",
                 ".status.conditions[type=\"Ready\"].status",

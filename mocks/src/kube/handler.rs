@@ -181,6 +181,9 @@ impl Asked<'_> {
             _ => return Ok(None),
         };
         let mut review = request::parse_body(self.body)?;
+        if !review.is_object() {
+            return Err(ApiError::bad_request("the object provided is unrecognized"));
+        }
         review["status"] = status;
         Ok(Some(Reply::Json { code: 201, body: review.to_string(), warnings: Vec::new() }))
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fieldset::{FieldSet, Step};
-use super::object::{metadata_mut, set_metadata, timestamp};
+use super::object::{set_metadata, timestamp};
 use super::status::ApiError;
 use super::typed;
 
@@ -106,7 +106,7 @@ pub(super) fn apply(
         let conflict = entry.set.intersection(&comparison.changed);
         if !conflict.is_empty() {
             entry.set.subtract(&conflict);
-            conflicts.push((entry.writer.clone(), entry.time.clone(), conflict));
+            conflicts.push((entry.writer.clone(), conflict));
         }
     }
     if !force && !conflicts.is_empty() {
@@ -117,18 +117,31 @@ pub(super) fn apply(
     Ok(after)
 }
 
-/// Whether two versions differ in more than the times of `managedFields`.
+/// Whether two versions differ in nothing, or only in the times of `managedFields`.
 pub(super) fn is_same(live: &Value, after: &Value) -> bool {
-    let timeless = |value: &Value| {
-        let mut value = value.clone();
-        if let Some(Value::Array(entries)) = metadata_mut(&mut value).get_mut("managedFields") {
-            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-                entry.remove("time");
-            }
-        }
-        value
+    let (Some(live), Some(after)) = (live.as_object(), after.as_object()) else { return live == after };
+    live.len() == after.len()
+        && live.iter().all(|(field, value)| match after.get(field) {
+            Some(other) if field == "metadata" => is_same_metadata(value, other),
+            other => other == Some(value),
+        })
+}
+
+fn is_same_metadata(live: &Value, after: &Value) -> bool {
+    let (Some(live), Some(after)) = (live.as_object(), after.as_object()) else { return live == after };
+    let is_same_entry = |one: &Value, other: &Value| {
+        ["manager", "operation", "apiVersion", "subresource", "fieldsV1"]
+            .iter()
+            .all(|field| one[*field] == other[*field])
     };
-    live == after || timeless(live) == timeless(after)
+    live.len() == after.len()
+        && live.iter().all(|(field, value)| match (value, after.get(field)) {
+            (Value::Array(one), Some(Value::Array(other))) if field == "managedFields" => {
+                one.len() == other.len()
+                    && one.iter().zip(other).all(|(one, other)| is_same_entry(one, other))
+            }
+            (value, other) => other == Some(value),
+        })
 }
 
 impl Managers {
@@ -181,7 +194,13 @@ impl Managers {
             }
             wire
         };
-        let list: Vec<Value> = self.0.iter().map(encode).collect();
+        let mut list: Vec<Value> = self.0.iter().map(encode).collect();
+        // The order of kube-apiserver: those who apply first, then by time and name.
+        let rank = |entry: &Value| {
+            ["operation", "time", "manager", "apiVersion", "subresource"]
+                .map(|field| entry[field].as_str().unwrap_or_default().to_owned())
+        };
+        list.sort_by_cached_key(rank);
         set_metadata(object, "managedFields", (!list.is_empty()).then_some(Value::Array(list)));
     }
 }
@@ -198,17 +217,14 @@ fn strip(set: &mut FieldSet, ignored: &[&str]) {
 }
 
 /// The 409 of server-side apply, in the words of Kubernetes: kubectl explains it to its user.
-fn conflict_error(conflicts: &[(Writer, Value, FieldSet)]) -> ApiError {
-    let describe = |(writer, time, _): &(Writer, Value, FieldSet)| {
+fn conflict_error(conflicts: &[(Writer, FieldSet)]) -> ApiError {
+    let describe = |(writer, _): &(Writer, FieldSet)| {
         let mut text = format!("conflict with {:?}", writer.manager);
         if !writer.subresource.is_empty() {
             text += &format!(" with subresource {:?}", writer.subresource);
         }
         if !writer.applies {
             text += &format!(" using {}", writer.api_version);
-            if let Some(time) = time.as_str() {
-                text += &format!(" at {time}");
-            }
         }
         text
     };
@@ -217,7 +233,7 @@ fn conflict_error(conflicts: &[(Writer, Value, FieldSet)]) -> ApiError {
             .iter()
             .flat_map(|conflict| {
                 let message = describe(conflict);
-                conflict.2.paths().into_iter().map(
+                conflict.1.paths().into_iter().map(
                     move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path}),
                 )
             })
@@ -226,7 +242,7 @@ fn conflict_error(conflicts: &[(Writer, Value, FieldSet)]) -> ApiError {
     let plural = if count == 1 { "conflict" } else { "conflicts" };
     let lines: Vec<String> = conflicts
         .iter()
-        .map(|conflict| match conflict.2.paths().as_slice() {
+        .map(|conflict| match conflict.1.paths().as_slice() {
             [one] => format!("{}: {one}", describe(conflict)),
             many => format!("{}:\n- {}", describe(conflict), many.join("\n- ")),
         })

@@ -10,7 +10,7 @@
 //! - Garbage collection and the deletion of namespaces happen within the request, not some time later.
 //! - Old states are not kept: a list at an exact older version is 410, later pages show the present state.
 //! - Versions of a CRD are converted by name only; webhooks and scale subresources do not exist.
-//! - Everyone may do everything; no protocol buffers; no `/openapi/v2`.
+//! - Everyone may do everything; no answers in protocol buffers; no `/openapi/v2`.
 //!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {
@@ -22,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! Reading order: [`kinds`] (what is served), [`store`] (state), [`write`] and [`gc`] (what writes do), [`managed`]
-//! (who owns which field), [`watch`], then [`handler`] (HTTP).
+//! Reading order: `kinds` (what is served), `store` (state), `write` and `gc` (what writes do), `managed`
+//! (who owns which field), `watch`, then `handler` (HTTP).
 
 mod builtin;
 mod crd;
@@ -42,6 +42,7 @@ mod mutate;
 mod object;
 mod openapi;
 mod patch;
+mod protobuf;
 mod read;
 mod request;
 mod schema;

@@ -10,9 +10,10 @@ use super::kinds::Kind;
 use super::managed::{self, Writer};
 use super::object::{self, Key};
 use super::patch;
+use super::protobuf;
 use super::read::{in_version, selector};
 use super::request::{Format, delete_options, parse_body};
-use super::status::ApiError;
+use super::status::{ApiError, Cause};
 use super::store::Store;
 use super::watch::render;
 use super::write::{Ownership, Write, Written, from_stored, to_stored};
@@ -25,17 +26,14 @@ pub(super) fn answer(
 ) -> Result<Reply, ApiError> {
     let content_type = content_type(asked);
     let patch_type = if asked.verb == "patch" { content_type.as_str() } else { "" };
-    if asked.verb != "patch"
-        && !asked.body.is_empty()
-        && !["", "application/json", "application/yaml"].contains(&content_type.as_str())
-    {
-        return Err(ApiError::unsupported_media_type(&content_type));
+    if asked.verb != "patch" && !asked.body.is_empty() && !BODIES.contains(&content_type.as_str()) {
+        return Err(ApiError::unsupported_media_type(&BODIES[1..]));
     }
     let body = parse_body(asked.body)?;
     let write = describe(asked, kind, patch_type == APPLY);
     let (code, written) = match asked.verb {
         "create" => (201, store.create(&write, body, Ownership::Record)?),
-        "update" => (200, update(store, &write, body)?),
+        "update" => update(store, &write, body)?,
         "patch" if patch_type == APPLY => apply(asked, store, &write, &body)?,
         "patch" => (200, patch_in_place(asked, store, &write, patch_type, body)?),
         "delete" => return delete(asked, store, &write, &body),
@@ -47,6 +45,12 @@ pub(super) fn answer(
     Ok(Reply::Json { code, body, warnings: written.warnings })
 }
 
+/// Media types of whole objects; none at all counts as JSON.
+const BODIES: [&str; 4] = ["", "application/json", "application/yaml", protobuf::MEDIA_TYPE];
+/// Built-in kinds that a PUT creates.
+const CREATED_BY_UPDATE: [&str; 4] = ["leases", "events", "services", "endpoints"];
+/// Kinds whose PUT must name the version that it replaces; custom resources are of them.
+const GUARDED: [&str; 2] = ["leases", "customresourcedefinitions"];
 const APPLY: &str = "application/apply-patch+yaml";
 
 fn content_type(asked: &Asked<'_>) -> String {
@@ -80,9 +84,22 @@ fn stored(store: &Store, write: &Write) -> Result<Value, ApiError> {
     found.map(|object| object.value()).ok_or_else(|| ApiError::not_found(&write.kind, &write.key.name))
 }
 
-fn update(store: &mut Store, write: &Write, body: Value) -> Result<Written, ApiError> {
-    let before = stored(store, write)?;
-    store.update(write, &before, body, Ownership::Record)
+fn update(store: &mut Store, write: &Write, body: Value) -> Result<(u16, Written), ApiError> {
+    let kind = &write.kind;
+    let Some(before) = store.get(kind, &write.key) else {
+        let creates = CREATED_BY_UPDATE.contains(&kind.plural.as_str()) && !write.status_only;
+        return match creates && !kind.custom {
+            true => Ok((201, store.create(write, body, Ownership::Record)?)),
+            false => Err(ApiError::not_found(kind, &write.key.name)),
+        };
+    };
+    let unguarded =
+        object::resource_version(&body).is_empty() && ["", &before.uid].contains(&object::uid(&body));
+    if unguarded && (kind.custom || GUARDED.contains(&kind.plural.as_str())) {
+        let cause = Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
+        return Err(ApiError::invalid(kind, &write.key.name, &[cause]));
+    }
+    Ok((200, store.update(write, &before.value(), body, Ownership::Record)?))
 }
 
 fn patch_in_place(
@@ -105,7 +122,12 @@ fn patch_in_place(
         "application/strategic-merge-patch+json" if !write.kind.custom => {
             patch::strategic_merge(&write.kind.schema.root, &mut after, &body);
         }
-        other => return Err(ApiError::unsupported_media_type(other)),
+        _ => {
+            let strategic = (!write.kind.custom).then_some("application/strategic-merge-patch+json");
+            let accepted = ["application/json-patch+json", "application/merge-patch+json", APPLY];
+            let accepted: Vec<&str> = accepted.into_iter().chain(strategic).collect();
+            return Err(ApiError::unsupported_media_type(&accepted));
+        }
     }
     store.update(write, &before, after, Ownership::Record)
 }
@@ -140,7 +162,7 @@ impl Store {
             return Err(ApiError::bad_request("metadata.managedFields must be nil"));
         }
         let mut config = config.clone();
-        check_declared(kind, write, &config)?;
+        check_declared(kind, &config)?;
         if before.is_none() && !object::uid(&config).is_empty() {
             let detail = format!(
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
@@ -148,7 +170,13 @@ impl Store {
             );
             return Err(ApiError::conflict(kind, &write.key.name, &detail));
         }
-        object::set_metadata(&mut config, "name", Some(json!(write.key.name)));
+        if before.is_none() && object::name(&config).is_empty() {
+            let message = format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                write.key.name
+            );
+            return Err(ApiError::bad_request(message));
+        }
         if config["kind"] == kind.kind && config["apiVersion"] == kind.api_version() {
             to_stored(kind, &mut config);
         }
@@ -167,7 +195,7 @@ impl Store {
 }
 
 /// Apply needs a type for each field, so an unknown one is an error whatever the validation.
-fn check_declared(kind: &Kind, write: &Write, config: &Value) -> Result<(), ApiError> {
+fn check_declared(kind: &Kind, config: &Value) -> Result<(), ApiError> {
     if !kind.custom {
         return Ok(());
     }
@@ -177,11 +205,7 @@ fn check_declared(kind: &Kind, write: &Write, config: &Value) -> Result<(), ApiE
     }
     let fields: Vec<String> =
         unknown.iter().map(|field| format!(".{field}: field not declared in schema")).collect();
-    let place = if write.key.namespace.is_empty() {
-        write.key.name.clone()
-    } else {
-        format!("{}/{}", write.key.namespace, write.key.name)
-    };
+    let place = format!("{}/{}", object::namespace(config), object::name(config));
     let message = format!(
         "failed to create typed patch object ({place}; {}, Kind={}): {}",
         kind.api_version(),

@@ -1,6 +1,6 @@
 //! The three patches that change an object step by step: JSON patch, merge patch, strategic merge.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::status::ApiError;
 use super::typed::field_schema;
@@ -9,12 +9,11 @@ use super::typed::field_schema;
 pub(super) fn json_patch(object: &mut Value, patch: Value) -> Result<(), ApiError> {
     let patch: json_patch::Patch = serde_json::from_value(patch)
         .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
-    json_patch::patch(object, &patch).map_err(|error| {
-        ApiError::new(
-            422,
-            "Invalid",
-            format!("the server rejected our request due to an error in our request: {error}"),
-        )
+    json_patch::patch(object, &patch).map_err(|_| {
+        let mut error =
+            ApiError::new(422, "Invalid", "the server rejected our request due to an error in our request");
+        error.details = Some(json!({}));
+        error
     })
 }
 
@@ -125,7 +124,6 @@ fn merge_list(schema: &Value, place: &mut Value, items: &[Value]) {
 mod tests {
     use super::*;
     use crate::kube::builtin::merge_schema;
-    use serde_json::json;
 
     #[test]
     fn strategic_merge_keeps_ports_that_the_patch_does_not_name() {

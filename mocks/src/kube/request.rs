@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::http::{HeaderMap, Method, header};
 
 use super::gc::{DeleteOptions, Propagation};
+use super::protobuf;
 use super::status::ApiError;
 use super::table::Include;
 use super::write::FieldValidation;
@@ -174,10 +175,13 @@ pub(super) fn delete_options(body: &serde_json::Value, query: &Query) -> DeleteO
     }
 }
 
-/// The body as a value: JSON, or YAML, of which JSON is a part.
+/// The body as a value: JSON, YAML, of which JSON is a part, or one of the few messages we know.
 pub(super) fn parse_body(bytes: &[u8]) -> Result<serde_json::Value, ApiError> {
     if bytes.is_empty() {
         return Ok(serde_json::Value::Null);
+    }
+    if let Some(object) = protobuf::decode(bytes) {
+        return Ok(object);
     }
     serde_json::from_slice(bytes).or_else(|json| {
         serde_saphyr::from_slice(bytes)

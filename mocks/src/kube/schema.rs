@@ -1,6 +1,6 @@
 //! A kind's schema in use: defaulting, pruning, and the rules in CEL.
 //!
-//! Checks of single values are in [`super::validate`].
+//! Checks of single values are in `validate.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,8 +26,7 @@ pub(super) static OBJECT_META: LazyLock<Value> = LazyLock::new(|| {
             "x-kubernetes-patch-strategy": "merge"},
         "ownerReferences": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
             "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid",
-            "items": {"type": "object", "x-kubernetes-map-type": "atomic", "required": ["apiVersion", "kind", "name", "uid"],
-                "properties": {"apiVersion": text, "kind": text, "name": text, "uid": text,
+            "items": {"type": "object", "x-kubernetes-map-type": "atomic",                 "properties": {"apiVersion": text, "kind": text, "name": text, "uid": text,
                     "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"}}}},
         "managedFields": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
     }})
@@ -86,28 +85,41 @@ impl Schema {
 
     pub(super) fn validate(&self, object: &Value, before: Option<&Value>) -> Vec<Cause> {
         let mut causes = validate::check(self, object);
-        // Rules see only objects of the right shape, as in Kubernetes.
-        if let (Some(rules), true) = (&self.rules, causes.is_empty()) {
-            let errors = kube_cel::validate_compiled(rules, object, before)
-                .err()
-                .map_or_else(Vec::new, |errors| errors.into_vec());
-            causes.extend(errors.into_iter().map(|error| Cause {
-                reason: "FieldValueInvalid",
-                message: format!("Invalid value: {}: {}", value_at(object, &error.field_path), error.message),
-                field: if error.field_path.is_empty() { "<nil>".into() } else { error.field_path },
-            }));
+        let Some(rules) = &self.rules else { return causes };
+        if causes.iter().any(|cause| BLOCKING.contains(&cause.reason)) {
+            causes.push(Cause::invalid(
+                "<nil>",
+                &Value::Null,
+                "some validation rules were not checked because the object was invalid; correct the existing \
+                 errors to complete validation",
+            ));
+            return causes;
         }
+        let errors = kube_cel::validate_compiled(rules, object, before).err();
+        causes.extend(errors.into_iter().flatten().map(|error| Cause {
+            reason: "FieldValueInvalid",
+            message: format!("Invalid value: {}{}", value_at(object, &error.field_path), error.message),
+            field: if error.field_path.is_empty() { "<nil>".into() } else { error.field_path },
+        }));
         causes
     }
 }
 
-/// What a message of a rule quotes: the type for objects, the value for the rest.
+/// Rules see only objects of the right shape, as in Kubernetes: these keep them from being asked.
+const BLOCKING: [&str; 5] = [
+    "FieldValueRequired",
+    "FieldValueNotSupported",
+    "FieldValueTooLong",
+    "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+];
+
+/// What a message of a rule quotes: the value, but not of objects and lists.
 fn value_at(object: &Value, path: &str) -> String {
     let found = path.split('.').filter(|step| !step.is_empty()).fold(object, |value, step| &value[step]);
     match found {
-        Value::Object(_) | Value::Null => "\"object\"".into(),
-        Value::Array(_) => "\"array\"".into(),
-        other => other.to_string(),
+        Value::Object(_) | Value::Null | Value::Array(_) => String::new(),
+        other => format!("{other}: "),
     }
 }
 
@@ -220,7 +232,7 @@ mod tests {
             [Cause {
                 reason: "FieldValueInvalid",
                 field: "spec".into(),
-                message: "Invalid value: \"object\": a must be below b".into()
+                message: "Invalid value: a must be below b".into()
             }]
         );
     }

@@ -63,16 +63,12 @@ impl ApiError {
         error
     }
 
-    pub(super) fn unsupported_media_type(content_type: &str) -> Self {
-        let supported = "application/json, application/json-patch+json, application/merge-patch+json, \
-                         application/strategic-merge-patch+json, application/apply-patch+yaml, application/yaml";
-        Self::new(
-            415,
-            "UnsupportedMediaType",
-            format!(
-                "the body of the request was in an unknown format ({content_type}) - accepted media types include: {supported}"
-            ),
-        )
+    pub(super) fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let accepted = accepted.join(", ");
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {accepted}"
+        );
+        Self::new(415, "UnsupportedMediaType", message)
     }
 
     pub(super) fn not_found(kind: &Kind, name: &str) -> Self {
@@ -123,8 +119,11 @@ impl ApiError {
     pub(super) fn body(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "reason": self.reason, "code": self.code,
+            "message": self.message, "code": self.code,
         });
+        if !self.reason.is_empty() {
+            status["reason"] = json!(self.reason);
+        }
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }

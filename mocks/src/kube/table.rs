@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::builtin;
 use super::jsonpath::select;
 use super::kinds::{Columns, Kind};
 
@@ -76,26 +77,28 @@ pub(super) fn metadata_only(object: &Value) -> Value {
 
 fn definitions(kind: &Kind) -> Vec<Value> {
     let define = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
-    let mut definitions =
-        vec![define("Name", "string", "name", "Name must be unique within a namespace.", 0)];
     match &kind.columns {
         Columns::BuiltIn(columns) => {
-            definitions.extend(
-                columns.iter().map(|column| define(column.name, "string", "", column.name, column.priority)),
-            );
+            let format = |name: &str| if name == "Name" { "name" } else { "" };
+            let column = |c: &builtin::Column| define(c.name, "string", format(c.name), c.name, c.priority);
+            columns.iter().map(column).collect()
         }
-        Columns::Custom(columns) => definitions
-            .extend(columns.iter().map(|c| define(&c.name, &c.kind, &c.format, &c.description, c.priority))),
+        Columns::Custom(columns) => {
+            let name = define("Name", "string", "name", "Name must be unique within a namespace.", 0);
+            let column = |c: &Column| define(&c.name, &c.kind, &c.format, &c.description, c.priority);
+            std::iter::once(name).chain(columns.iter().map(column)).collect()
+        }
     }
-    definitions
 }
 
 fn row(kind: &Kind, object: &Value, include: Include) -> Value {
-    let mut cells = vec![object["metadata"]["name"].clone()];
-    match &kind.columns {
-        Columns::BuiltIn(columns) => cells.extend(columns.iter().map(|column| json!((column.cell)(object)))),
-        Columns::Custom(columns) => cells.extend(columns.iter().map(|column| column.cell(object))),
-    }
+    let cells: Vec<Value> = match &kind.columns {
+        Columns::BuiltIn(columns) => columns.iter().map(|column| json!((column.cell)(object))).collect(),
+        Columns::Custom(columns) => {
+            let name = object["metadata"]["name"].clone();
+            std::iter::once(name).chain(columns.iter().map(|column| column.cell(object))).collect()
+        }
+    };
     match include {
         Include::None => json!({"cells": cells, "object": null}),
         Include::Metadata => json!({"cells": cells, "object": metadata_only(object)}),

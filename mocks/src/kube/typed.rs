@@ -117,7 +117,7 @@ fn diff(schema: &Value, before: &Value, after: &Value, changed: &mut FieldSet, r
     let (Some(old), Some(new)) = (parts(schema, before), parts(schema, after)) else { return };
     for (step, below, value) in &new {
         match old.iter().find(|(other, _, _)| other == step) {
-            None => add(schema, step, below, value, changed),
+            None => add(step, below, value, changed),
             Some((_, _, previous)) if previous == value => {}
             Some((_, _, previous)) => {
                 if parts(below, previous).is_some() && parts(below, value).is_some() {
@@ -138,19 +138,16 @@ fn diff(schema: &Value, before: &Value, after: &Value, changed: &mut FieldSet, r
     removed.children.retain(|_, child| !child.is_empty());
 }
 
-/// A value that was not there before: its leaves, and the maps and keyed lists themselves.
-fn add(schema: &Value, step: &Step, below: &Value, value: &Value, changed: &mut FieldSet) {
+/// A value that was not there before: its leaves, and what contains them.
+fn add(step: &Step, below: &Value, value: &Value, changed: &mut FieldSet) {
     let Some(inner) = parts(below, value) else {
         changed.members.insert(step.clone());
         return;
     };
-    let is_struct = value.is_object() && below["properties"].is_object();
-    if !is_struct || is_member(schema, step, value) {
-        changed.members.insert(step.clone());
-    }
+    changed.members.insert(step.clone());
     let child = changed.child_mut(step);
     for (inner_step, inner_schema, inner_value) in inner {
-        add(below, &inner_step, inner_schema, inner_value, child);
+        add(&inner_step, inner_schema, inner_value, child);
     }
 }
 

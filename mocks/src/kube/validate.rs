@@ -44,15 +44,52 @@ pub(super) fn check_metadata(object: &Value) -> Vec<Cause> {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if owner[field].as_str().is_none_or(str::is_empty) {
                 let field = format!("metadata.ownerReferences[{index}].{field}");
-                causes.push(Cause {
-                    reason: "FieldValueInvalid",
-                    field,
-                    message: "Invalid value: \"\": must not be empty".into(),
-                });
+                let message = "Required value: must not be empty".into();
+                causes.push(Cause { reason: "FieldValueRequired", field, message });
             }
         }
     }
+    check_labels(&object["metadata"]["labels"], &mut causes);
     causes
+}
+
+/// New finalizers without a domain work, but Kubernetes advises against them.
+pub(super) fn finalizer_warnings(object: &Value, before: Option<&Value>) -> Vec<String> {
+    let mut known = before.map(super::object::finalizers).unwrap_or_default();
+    known.extend(["foregroundDeletion", "orphan", "kubernetes"].map(str::to_owned));
+    let bare = super::object::finalizers(object).into_iter().filter(|finalizer| !finalizer.contains('/'));
+    bare.filter(|finalizer| !known.contains(finalizer))
+        .map(|finalizer| {
+            format!(
+                "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name to avoid accidental \
+                 conflicts with other finalizer writers"
+            )
+        })
+        .collect()
+}
+
+fn check_labels(labels: &Value, causes: &mut Vec<Cause>) {
+    let is_part = |text: &str| {
+        let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        text.len() <= 63
+            && edge(text.chars().next())
+            && edge(text.chars().last())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    for (key, value) in labels.as_object().into_iter().flatten() {
+        if !is_part(key.split_once('/').map_or(key, |(_, name)| name)) {
+            let detail = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
+                          with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
+                          validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+            causes.push(Cause::invalid("metadata.labels", &Value::from(key.as_str()), detail));
+        }
+        if value.as_str().is_some_and(|text| !text.is_empty() && !is_part(text)) {
+            let detail = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
+                          '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value', \
+                          or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+            causes.push(Cause::invalid("metadata.labels", value, detail));
+        }
+    }
 }
 
 struct Check<'s> {

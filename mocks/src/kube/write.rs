@@ -87,7 +87,9 @@ impl Store {
         let warnings = admit(write, &mut object, None)?;
         if ownership == Ownership::Record {
             set_metadata(&mut object, "managedFields", None);
-            managed::record_update(&kind.schema.root, &json!({}), &mut object, &write.writer, &[]);
+            // Go's structs have their spec from the start, so it is not new; custom resources begin with nothing.
+            let start = if kind.custom { json!({}) } else { json!({"spec": {}, "status": {}}) };
+            managed::record_update(&kind.schema.root, &start, &mut object, &write.writer, &[]);
         }
         set_metadata(&mut object, "uid", Some(json!(object::new_uid())));
         set_metadata(&mut object, "creationTimestamp", Some(object::timestamp()));
@@ -299,6 +301,7 @@ fn admit(write: &Write, object: &mut Value, before: Option<&Value>) -> Result<Ve
     } else {
         builtin::default(kind, object);
     }
+    warnings.extend(validate::finalizer_warnings(object, before));
     let mut causes = validate::check_metadata(object);
     causes.extend(new_finalizers_while_terminating(object, before));
     if kind.custom {

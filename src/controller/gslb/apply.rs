@@ -4,7 +4,7 @@ use gslb_core::publication::Publication;
 use gslb_crds::{DnsEndpoint, Gslb, gslb};
 use kube::{Api, ResourceExt};
 
-use super::live::{EndpointFacts, desired, view};
+use super::live::{EndpointFacts, body, desired, view};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::write::Write;
@@ -44,7 +44,7 @@ pub(crate) async fn apply(
     if context.writer.differs(WHAT, &key, &wanted, live) {
         let api: Api<DnsEndpoint> = Api::namespaced(context.client.clone(), &key.namespace);
         let write = Write { what: WHAT, key: &key, status: false, desired: wanted, live };
-        context.writer.apply(write, &api, &object, view).await?;
+        context.writer.apply(write, &api, &body(&object), view).await?;
         tracing::info!(gslb = %key, "Published records.");
     }
     Ok(Applied::Published)

@@ -83,6 +83,14 @@ pub(crate) fn view(object: &DnsEndpoint) -> Value {
     })
 }
 
+/// The object as it is applied. The list is always there: an apply that takes the last field out of an object
+/// leaves `null` behind, and an API server refuses that as a `spec`.
+pub(crate) fn body(object: &DnsEndpoint) -> Value {
+    let mut body = json!(object);
+    body["spec"] = json!({"endpoints": &object.spec.endpoints});
+    body
+}
+
 /// The object that a Gslb's publication makes (contract §3.1).
 pub(crate) fn desired(gslb: &Gslb, raw: &gslb::Strategy, publication: &Publication) -> DnsEndpoint {
     let dns_type = DNS_TYPE_KEYS.map(|key| (key.to_owned(), marks::DNS_TYPE_LOCAL.to_owned()));

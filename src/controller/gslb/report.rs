@@ -15,6 +15,7 @@ use super::apply::Applied;
 use super::observe::Seen;
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
+use crate::controller::unless_gone;
 use crate::controller::write::{Live, Write};
 use crate::peer::book::Told;
 
@@ -51,7 +52,7 @@ pub(crate) async fn report(
             "metadata": {"name": key.name, "uid": gslb.uid()}, "status": &desired,
         });
         let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live) };
-        context.writer.apply(write, &api, &body, |gslb: &Gslb| json!(gslb.status)).await?;
+        unless_gone(context.writer.apply(write, &api, &body, |gslb: &Gslb| json!(gslb.status)).await)?;
     }
     context.announcer.publish(&events, &gslb.object_ref(&())).await;
     Ok(())

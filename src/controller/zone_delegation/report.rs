@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
+use crate::controller::unless_gone;
 use crate::controller::write::{Live, Write};
 
 /// Name of this kind in memories and of its status as a kind of write.
@@ -48,7 +49,9 @@ pub(crate) async fn report(
             "metadata": {"name": key.name, "uid": object.uid()}, "status": &desired,
         });
         let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live) };
-        context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await?;
+        unless_gone(
+            context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await,
+        )?;
     }
     context.announcer.publish(&events, &object.object_ref(&())).await;
     Ok(())
