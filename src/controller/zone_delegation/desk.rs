@@ -18,6 +18,9 @@ use crate::audit::Pending;
 const FIRST_PROOF_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PROOF_PAUSE: Duration = Duration::from_secs(60);
 
+/// When a change is read back (design §2.5).
+const READ_BACKS: [SignedDuration; 2] = [SignedDuration::from_secs(2), SignedDuration::from_secs(10)];
+
 /// What was asked of the provider. Something else is asked at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
@@ -48,6 +51,8 @@ pub(crate) struct Memory {
     pub(crate) standing: Option<Standing>,
     /// When the provider is asked again although nothing changed.
     pub(crate) next_provider: Option<Timestamp>,
+    /// When a change is read back, the next time first: what another writer lost or took is put right then.
+    pub(crate) read_backs: Vec<Timestamp>,
     /// Failures of the provider in a row.
     pub(crate) failures: u32,
     pub(crate) proof: Option<DelegationProof>,
@@ -82,8 +87,9 @@ impl Memory {
         self.proof = Some(proof);
     }
 
-    /// Forgets the proof after a change, so that it is looked for again.
-    pub(crate) fn doubt_proof(&mut self) {
+    /// Looks for a new proof after a change, and plans to read the change back.
+    pub(crate) fn changed(&mut self, now: Timestamp) {
+        self.read_backs = READ_BACKS.iter().map(|pause| now + *pause).collect();
         self.next_proof = None;
         self.proof = None;
         self.proof_pause = None;

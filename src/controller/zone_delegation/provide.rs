@@ -68,9 +68,10 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
     match result {
         Ok(()) => {
             memory.failures = 0;
-            if memory.next_provider.is_none_or(|at| at <= now) {
-                memory.next_provider = visit.period.and_then(|period| now.checked_add(period).ok());
-            }
+            memory.read_backs.retain(|at| *at > now);
+            let regular = visit.period.and_then(|period| now.checked_add(period).ok());
+            let next = memory.next_provider.filter(|at| *at > now).or(regular);
+            memory.next_provider = memory.read_backs.first().copied().into_iter().chain(next).min();
         }
         Err(stop) => fail(visit, memory, &stop, now),
     }
@@ -94,7 +95,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
             Made::Applied { overtaken } => {
                 memory.history =
                     std::mem::take(&mut memory.history).wrote(claimant, change.change(), Timestamp::now());
-                memory.doubt_proof();
+                memory.changed(Timestamp::now());
                 again |= overtaken;
             }
             Made::Waiting(task) => waiting = Some(task),
