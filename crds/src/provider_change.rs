@@ -20,7 +20,8 @@ const NAME_DIGITS: usize = 20;
     version = "v1alpha1",
     kind = "ProviderChange",
     plural = "providerchanges",
-    shortname = "pc",
+    // Not `pc`: kubectl takes that for PriorityClass, which every cluster has.
+    shortname = "pchg",
     status = "ProviderChangeStatus",
     derive = "PartialEq",
     doc = "A change that gslb-bridge made at a DNS provider. Objects of this kind are a log: nobody else writes them.",
@@ -191,6 +192,8 @@ fn outcome_schema(_: &mut SchemaGenerator) -> Schema {
 /// What the derive cannot say about the schema.
 pub(crate) fn rules() -> Rules {
     let chain = || vec!["hash", "line", "previous"];
+    let written_once =
+        |message| json!({ "x-kubernetes-validations": [{ "rule": "self == oldSelf", "message": message }] });
     Rules {
         required: vec![
             (
@@ -207,6 +210,8 @@ pub(crate) fn rules() -> Rules {
             ("status.chain", chain()),
         ],
         extra: vec![
+            ("spec", written_once("a change is written once and never edited")),
+            ("status", written_once("an outcome is written once and never edited")),
             ("spec.sequence", json!({ "format": "int64" })),
             ("spec.at", json!({ "format": "date-time" })),
             ("spec.action", json!({ "enum": ["Create", "Replace", "Delete"] })),

@@ -341,7 +341,7 @@ fn groups_versions_scopes_and_names_agree_with_the_contract() {
     assert_eq!(
         facts("providerchanges"),
         json!(["providerchanges.gslb-bridge.io", "v1alpha1", "Cluster",
-            { "kind": "ProviderChange", "plural": "providerchanges", "singular": "providerchange", "shortNames": ["pc"] },
+            { "kind": "ProviderChange", "plural": "providerchanges", "singular": "providerchange", "shortNames": ["pchg"] },
             stored])
     );
     let approved = &definition("dnsendpoints")["metadata"]["annotations"]["api-approved.kubernetes.io"];
@@ -365,6 +365,15 @@ fn a_zone_that_is_not_below_its_parent_is_refused_by_the_definition() {
             },
         ])
     );
+}
+
+#[test]
+fn what_the_change_log_says_cannot_be_edited() {
+    let crd = definition("providerchanges");
+    let properties = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+    for part in ["spec", "status"] {
+        assert_eq!(properties[part]["x-kubernetes-validations"][0]["rule"], "self == oldSelf");
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The commands, one file each.
 
+mod changes;
+mod crds;
 mod dns;
+mod table;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -8,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
@@ -22,6 +25,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Print the CustomResourceDefinitions of all kinds as YAML.
+    Crds,
+    /// Read and verify the log of changes at providers.
+    Changes(changes::ChangesArgs),
     /// Answer DNS questions for the zones of this cluster.
     Dns(Box<dns::DnsArgs>),
 }
@@ -37,11 +44,23 @@ struct Connection {
     context: Option<String>,
 }
 
+/// How a command prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Output {
+    /// For people.
+    #[default]
+    Table,
+    /// For programs.
+    Json,
+}
+
 /// How a command ended. The numbers are documented and must not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     /// Nothing to report.
     Fine,
+    /// There are findings.
+    Findings,
 }
 
 /// What stands in the way is what the user configured, not what the command met.
@@ -50,6 +69,7 @@ enum Ending {
 struct BadConfiguration(&'static str);
 
 const FAILED: u8 = 1;
+const FINDINGS: u8 = 2;
 /// `EX_USAGE` of sysexits.h.
 const USAGE: u8 = 64;
 /// `EX_CONFIG` of sysexits.h.
@@ -67,6 +87,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match run(cli.command) {
         Ok(Ending::Fine) => ExitCode::SUCCESS,
+        Ok(Ending::Findings) => ExitCode::from(FINDINGS),
         Err(error) => {
             let _printed = writeln!(io::stderr(), "gslb-bridge: {error:#}");
             let configuration = error.is::<BadConfiguration>();
@@ -77,10 +98,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<Ending> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
-    match command {
-        // Standard output must not be locked here: the log may go there.
+    // Not locked: the log of a running server may go to the standard output, too.
+    let mut out = io::BufWriter::new(io::stdout());
+    let ending = match command {
+        Command::Crds => crds::run(&mut out),
+        Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
         Command::Dns(arguments) => runtime.block_on(dns::run(*arguments)),
-    }
+    }?;
+    out.flush().context("cannot print")?;
+    Ok(ending)
 }
 
 impl Connection {

@@ -1,0 +1,366 @@
+//! Appends to the change log.
+
+use std::mem;
+
+use gslb_core::changelog::{Entry, Intent, Line, Outcome, Proposal, SealKey, Tail, Verdict};
+use gslb_crds::marks::CHANGE_LOG_WRITER;
+use gslb_crds::provider_change::name_of;
+use gslb_crds::{ProviderChange, ProviderChangeSpec, ProviderChangeStatus};
+use jiff::Timestamp;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::DeserializeGuard;
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+use tracing::warn;
+
+use super::error::AuditError;
+use super::persist::{in_time, persistently};
+use super::read::{self, Guarded};
+use super::ship::Shipper;
+use super::under_way::{Mark, UnderWay};
+
+/// How often a stale writer may append while we take over, before we take it for the living one.
+const TAKE_OVER_ROUNDS: usize = 5;
+/// How often somebody else may edit an object's metadata while its outcome is written.
+const CONFLICT_ROUNDS: usize = 5;
+
+/// The store behind the chain: one object per change, the tail in memory.
+///
+/// Appends wait for each other, because each line holds the hash of the one before; between
+/// [`intend`](Self::intend) and [`complete`](Self::complete) changes run side by side.
+///
+/// Two writers cannot both go on: an intent's object is named by its sequence, so the slower `create`
+/// conflicts; and a writer that opens the log marks every object without outcome as its own, so that the
+/// outcome of a stale writer conflicts too.
+pub struct ChangeLog {
+    api: Api<ProviderChange>,
+    listing: Api<Guarded>,
+    writer: String,
+    key: Option<SealKey>,
+    /// Held across calls of the API server: this is what puts appends in order.
+    head: tokio::sync::Mutex<Head>,
+    under_way: UnderWay,
+}
+
+struct Head {
+    state: State,
+    shipper: Shipper,
+}
+
+enum State {
+    Known(Tail),
+    /// A write may or may not have been stored: read the end again.
+    Doubtful,
+    Superseded {
+        by: String,
+    },
+}
+
+/// A change whose intent is stored and whose outcome is not.
+#[derive(Debug)]
+#[must_use = "a change without outcome shows as unknown"]
+pub struct Pending {
+    object: ProviderChange,
+    _under_way: Mark,
+}
+
+impl Pending {
+    /// The intent as stored.
+    pub fn intent(&self) -> &Intent {
+        &self.object.spec.intent
+    }
+}
+
+/// What a scan of the stored log found.
+#[derive(Default)]
+struct Found {
+    last: Option<Line>,
+    sequence: u64,
+    open: Vec<ProviderChange>,
+}
+
+impl ChangeLog {
+    /// Reads where the log stands and takes over what other writers left open.
+    ///
+    /// `writer` names this process, so that two lives of one pod differ.
+    ///
+    /// # Errors
+    /// The log cannot be read, or another writer keeps appending.
+    pub async fn open(
+        client: Client,
+        writer: &str,
+        key: Option<SealKey>,
+        shipper: Shipper,
+    ) -> Result<Self, AuditError> {
+        let log = Self {
+            api: Api::all(client.clone()),
+            listing: Api::all(client),
+            writer: writer.to_owned(),
+            key,
+            head: tokio::sync::Mutex::new(Head { state: State::Doubtful, shipper }),
+            under_way: UnderWay::default(),
+        };
+        let mut head = log.head.lock().await;
+        let tail = log.tail(&mut head).await?;
+        head.state = State::Known(tail);
+        drop(head);
+        Ok(log)
+    }
+
+    /// Stores the intent. The provider may be called only with the [`Pending`] that this returns.
+    ///
+    /// # Errors
+    /// The intent is not stored, or not surely: nothing may be written at the provider.
+    pub async fn intend(&self, change: Proposal, now: Timestamp) -> Result<Pending, AuditError> {
+        let mut head = self.head.lock().await;
+        let tail = self.tail(&mut head).await?;
+        let sequence = tail.sequence.saturating_add(1);
+        let intent = Intent { sequence, at: now, change };
+        let object = self.append(&mut head, tail, Entry::Intent(Box::new(intent)), None).await?;
+        Ok(Pending { object, _under_way: self.under_way.mark(sequence) })
+    }
+
+    /// Stores what came of a change.
+    ///
+    /// # Errors
+    /// The outcome is not stored, or not surely: the change comes back from [`unsettled`](Self::unsettled).
+    pub async fn complete(
+        &self,
+        pending: Pending,
+        verdict: Verdict,
+        now: Timestamp,
+    ) -> Result<(), AuditError> {
+        let mut head = self.head.lock().await;
+        let tail = self.tail(&mut head).await?;
+        let outcome = Outcome { sequence: pending.intent().sequence, at: now, verdict };
+        self.append(&mut head, tail, Entry::Outcome(outcome), Some(&pending.object)).await?;
+        Ok(())
+    }
+
+    /// The changes without outcome that nobody works on: left by a crash, by another writer or by an error.
+    /// Each is to be settled by reading the provider.
+    ///
+    /// # Errors
+    /// The log cannot be read, or another writer keeps appending.
+    pub async fn unsettled(&self) -> Result<Vec<Pending>, AuditError> {
+        let mut head = self.head.lock().await;
+        let known = self.tail(&mut head).await?;
+        let found = self.take_over().await?;
+        let tail = found.tail();
+        if tail != known {
+            head.resume(&found);
+        }
+        head.state = State::Known(tail);
+        let idle = found.open.into_iter().filter(|object| !self.under_way.has(object.spec.intent.sequence));
+        Ok(idle
+            .map(|object| {
+                let mark = self.under_way.mark(object.spec.intent.sequence);
+                Pending { object, _under_way: mark }
+            })
+            .collect())
+    }
+
+    /// The tail to append to. The state stays doubtful until the caller says what became of its line, so that
+    /// a call that is dropped half-way leaves doubt and not a wrong tail.
+    async fn tail(&self, head: &mut Head) -> Result<Tail, AuditError> {
+        match mem::replace(&mut head.state, State::Doubtful) {
+            State::Known(tail) => Ok(tail),
+            State::Superseded { by } => {
+                head.state = State::Superseded { by: by.clone() };
+                Err(AuditError::Superseded { by })
+            }
+            State::Doubtful => {
+                let found = self.take_over().await?;
+                head.resume(&found);
+                Ok(found.tail())
+            }
+        }
+    }
+
+    /// Stores the next line: in a new object, or as the outcome of `intended`.
+    async fn append(
+        &self,
+        head: &mut Head,
+        tail: Tail,
+        entry: Entry,
+        intended: Option<&ProviderChange>,
+    ) -> Result<ProviderChange, AuditError> {
+        let line = match tail.next(entry, self.key.as_ref()) {
+            Ok(line) => line,
+            Err(inexact) => {
+                head.state = State::Known(tail);
+                return Err(inexact.into());
+            }
+        };
+        let stored = match intended {
+            None => self.create(&line).await,
+            Some(object) => self.settle(object.clone(), &line).await,
+        };
+        match &stored {
+            Ok(_) => {
+                head.state = State::Known(tail.after(&line));
+                head.shipper.ship(&line);
+            }
+            Err(AuditError::Superseded { by }) => head.state = State::Superseded { by: by.clone() },
+            Err(AuditError::Refused { .. } | AuditError::Vanished { .. } | AuditError::Inexact(_)) => {
+                head.state = State::Known(tail);
+            }
+            Err(AuditError::Unavailable { .. } | AuditError::Altered { .. }) => {}
+        }
+        stored
+    }
+
+    async fn create(&self, line: &Line) -> Result<ProviderChange, AuditError> {
+        let spec = ProviderChangeSpec::of(line).expect("only intents get an object");
+        let mut object = ProviderChange::of(spec);
+        object.annotations_mut().insert(CHANGE_LOG_WRITER.to_owned(), self.writer.clone());
+        let name = object.name_any();
+        let params = PostParams::default();
+        match persistently(|| in_time(self.api.create(&params, &object))).await {
+            Ok(stored) => unaltered(stored, line),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                // Either our own earlier attempt, whose answer was lost, or another writer.
+                match self.reread(&name).await? {
+                    Some(found) if stores(&found, line) => Ok(found),
+                    Some(found) => Err(AuditError::Superseded { by: found.spec.intent.change.who.pod }),
+                    None => Err(AuditError::Superseded { by: "another writer".to_owned() }),
+                }
+            }
+            Err(error) => Err(AuditError::from_client(&name, error)),
+        }
+    }
+
+    async fn settle(&self, mut object: ProviderChange, line: &Line) -> Result<ProviderChange, AuditError> {
+        let name = object.name_any();
+        let status = ProviderChangeStatus::of(line);
+        let params = PostParams::default();
+        for _ in 0..CONFLICT_ROUNDS {
+            object.status.clone_from(&status);
+            match persistently(|| in_time(self.api.replace_status(&name, &params, &object))).await {
+                Ok(stored) => return unaltered(stored, line),
+                Err(kube::Error::Api(answer)) if answer.is_not_found() => {
+                    return Err(AuditError::Vanished { name });
+                }
+                Err(kube::Error::Api(answer)) if answer.is_conflict() => {}
+                Err(error) => return Err(AuditError::from_client(&name, error)),
+            }
+            object = match self.reread(&name).await? {
+                Some(found) if found.status == status => return Ok(found),
+                Some(found) if found.status.is_none() && self.is_ours(&found) => found,
+                Some(found) => return Err(AuditError::Superseded { by: writer_of(&found) }),
+                None => return Err(AuditError::Vanished { name }),
+            };
+        }
+        let source = "its metadata changes faster than its outcome can be written".into();
+        Err(AuditError::Unavailable { name, source })
+    }
+
+    /// The object as stored; `None` if it is gone or cannot be read.
+    async fn reread(&self, name: &str) -> Result<Option<ProviderChange>, AuditError> {
+        match persistently(|| in_time(self.listing.get_opt(name))).await {
+            Ok(found) => Ok(found.and_then(|DeserializeGuard(object)| object.ok())),
+            // Whatever it is, it leaves doubt about the write before.
+            Err(error) => Err(AuditError::Unavailable { name: name.to_owned(), source: Box::new(error) }),
+        }
+    }
+
+    /// Scans until every object without outcome is marked as ours. Then no other writer can add an outcome,
+    /// and its next intent conflicts with ours.
+    async fn take_over(&self) -> Result<Found, AuditError> {
+        let mut foreign = String::new();
+        for _ in 0..TAKE_OVER_ROUNDS {
+            let found = self.scan().await?;
+            let mut marked = false;
+            for object in found.open.iter().filter(|object| !self.is_ours(object)) {
+                marked = true;
+                foreign = writer_of(object);
+                self.mark_as_ours(object).await?;
+            }
+            if !marked {
+                return Ok(found);
+            }
+        }
+        Err(AuditError::Superseded { by: foreign })
+    }
+
+    async fn scan(&self) -> Result<Found, AuditError> {
+        let list = || {
+            read::fold(&self.listing, Found::default, |found, object| match object {
+                Ok(object) => found.see(object),
+                Err(invalid) => warn!(
+                    name = invalid.metadata.name.as_deref().unwrap_or_default(), error = %invalid.error,
+                    "An object of the change log cannot be read."
+                ),
+            })
+        };
+        persistently(list).await.map_err(|error| AuditError::from_client("providerchanges", error))
+    }
+
+    async fn mark_as_ours(&self, object: &ProviderChange) -> Result<(), AuditError> {
+        let name = object.name_any();
+        let patch = Patch::Merge(json!({ "metadata": {
+            "resourceVersion": object.resource_version(),
+            "annotations": { CHANGE_LOG_WRITER: self.writer },
+        } }));
+        let params = PatchParams::default();
+        match persistently(|| in_time(self.api.patch_metadata(&name, &params, &patch))).await {
+            Ok(_) => Ok(()),
+            // The other writer was faster, or somebody deleted it: the next scan tells.
+            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => Ok(()),
+            Err(error) => Err(AuditError::from_client(&name, error)),
+        }
+    }
+
+    fn is_ours(&self, object: &ProviderChange) -> bool {
+        object.annotations().get(CHANGE_LOG_WRITER) == Some(&self.writer)
+    }
+}
+
+impl Head {
+    fn resume(&mut self, found: &Found) {
+        if let Some(last) = &found.last {
+            self.shipper.ship_resume(last);
+        }
+    }
+}
+
+impl Found {
+    fn see(&mut self, object: ProviderChange) {
+        let sequence = object.spec.intent.sequence;
+        if object.metadata.name.as_deref() != Some(&name_of(sequence)) {
+            warn!(name = object.name_any(), sequence, "An object of the change log has a wrong name.");
+            return;
+        }
+        self.sequence = self.sequence.max(sequence);
+        for line in object.lines() {
+            if self.last.as_ref().is_none_or(|last| last.line < line.line) {
+                self.last = Some(line);
+            }
+        }
+        if object.status.is_none() {
+            self.open.push(object);
+        }
+    }
+
+    fn tail(&self) -> Tail {
+        match &self.last {
+            Some(line) => Tail { line: line.line, sequence: self.sequence, hash: line.hash },
+            None => Tail::START,
+        }
+    }
+}
+
+fn writer_of(object: &ProviderChange) -> String {
+    let mark = object.annotations().get(CHANGE_LOG_WRITER);
+    mark.unwrap_or(&object.spec.intent.change.who.pod).clone()
+}
+
+/// Whether the object holds the line. Compared in canonical form: the server may write a number in another way.
+fn stores(object: &ProviderChange, line: &Line) -> bool {
+    let text = line.canonical();
+    object.lines().any(|stored| stored.canonical() == text)
+}
+
+fn unaltered(stored: ProviderChange, line: &Line) -> Result<ProviderChange, AuditError> {
+    if stores(&stored, line) { Ok(stored) } else { Err(AuditError::Altered { name: stored.name_any() }) }
+}
