@@ -79,7 +79,8 @@ fn context(
     let peers = members.iter().filter(|tag| **tag != settings.geo_tag).cloned();
     let book = Arc::new(Book::new(peers, changed, metrics.clone()));
     let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
-    let questions = Arc::new(PeerQuestions::new(Questions::new(Network, resolvers), settings.peer_ports()));
+    let network = Network::from_source(settings.dns_source_address);
+    let questions = Arc::new(PeerQuestions::new(Questions::new(network, resolvers), settings.peer_ports()));
     let glue_period = settings.periods.zone_delegation.map_or(GLUE_PERIOD, |period| period.min(GLUE_PERIOD));
     Context {
         announcer: Announcer::new(client.clone(), settings.pod_name.clone()),

@@ -2,4 +2,7 @@
 
 pub mod kube;
 pub mod recording;
+mod trap;
 pub mod wapi;
+
+pub use trap::Trap;

@@ -4,6 +4,8 @@ mod changes;
 mod crds;
 mod dns;
 mod run;
+#[cfg(feature = "sandbox")]
+mod sandbox;
 mod table;
 
 use std::ffi::OsString;
@@ -34,6 +36,9 @@ enum Command {
     Dns(Box<dns::DnsArgs>),
     /// Read and verify the log of changes at providers.
     Changes(changes::ChangesArgs),
+    /// Run three simulated clusters and a simulated grid on this machine.
+    #[cfg(feature = "sandbox")]
+    Sandbox(sandbox::SandboxArgs),
 }
 
 /// Which cluster a command talks to.
@@ -100,6 +105,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<Ending> {
+    #[cfg(feature = "sandbox")]
+    sandbox::orphan::watch();
     let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
     // Standard output must not be locked here: the log of a daemon may go there.
     let mut out = io::BufWriter::new(io::stdout());
@@ -108,6 +115,8 @@ fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Run(arguments) => runtime.block_on(run::run(arguments)),
         Command::Dns(arguments) => runtime.block_on(dns::run(*arguments)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
+        #[cfg(feature = "sandbox")]
+        Command::Sandbox(arguments) => runtime.block_on(sandbox::run(arguments, &mut out)),
     }?;
     out.flush().context("cannot print")?;
     Ok(ending)

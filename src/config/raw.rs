@@ -84,6 +84,7 @@ pub const VARIABLES: &[Variable] = &[
         "3600",
         "How old targets of a silent peer may be when nothing else is left; 0: never.",
     ),
+    var("DNS_SOURCE_ADDRESS", "", "Address that DNS questions are asked from; the system's choice if empty."),
     var("DNS_SERVICE", "", "namespace/name of the Service whose addresses become glue."),
     var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with."),
     var("SSL_CERT_FILE", "", "Used where INFOBLOX_CA_FILE is empty."),

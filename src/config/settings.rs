@@ -1,7 +1,7 @@
 //! What the program may use: typed, valid, complete.
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Settings {
     pub namespace: String,
     /// Own name in Lease, events and change log.
     pub pod_name: String,
+    /// Address that DNS questions are asked from, where the system shall not pick it.
+    pub dns_source_address: Option<IpAddr>,
     /// Where glue addresses come from.
     pub dns_service: DnsService,
     /// Addresses that replace those found in the cluster, in order. Empty: none are replaced.
@@ -138,6 +140,7 @@ impl Settings {
         let periods = Periods::read(reader);
         let ns_ttl = reader.whole("NS_RECORD_TTL", 1, i64::from(i32::MAX));
         let namespace = reader.parsed("POD_NAMESPACE", "write a namespace's name", parse_object_name);
+        let dns_source_address = read_source_address(reader);
         let dns_service = read_dns_service(reader);
         let fix = "list IPv4 addresses such as 192.0.2.10,192.0.2.11";
         let exposed_addresses = reader.list("CLUSTER_EXPOSED_IPS", fix, parse_ipv4);
@@ -163,6 +166,7 @@ impl Settings {
             periods,
             namespace: namespace?,
             pod_name: pod_name(reader),
+            dns_source_address,
             dns_service: dns_service?,
             exposed_addresses,
             provider: provider?,
@@ -276,6 +280,15 @@ fn read_edge_dns_servers(reader: &mut Reader<'_>) -> Vec<ServerAddress> {
     let port = u16::try_from(reader.whole("EDGE_DNS_SERVER_PORT", 1, 65_535)).unwrap_or(DNS_PORT);
     let host = reader.parsed("EDGE_DNS_SERVER", "use EDGE_DNS_SERVERS instead", Host::parse_v4);
     host.map(|host| ServerAddress { host, port }).into_iter().collect()
+}
+
+fn read_source_address(reader: &mut Reader<'_>) -> Option<IpAddr> {
+    if reader.text("DNS_SOURCE_ADDRESS").is_empty() {
+        return None;
+    }
+    reader.parsed("DNS_SOURCE_ADDRESS", "write for example 192.0.2.10", |text| {
+        text.parse().map_err(|_| "it is no address".to_owned())
+    })
 }
 
 fn read_dns_service(reader: &mut Reader<'_>) -> Option<DnsService> {

@@ -453,6 +453,16 @@ fn the_dns_service_wins_over_k8gbs_rule() {
 }
 
 #[test]
+fn questions_come_from_the_address_that_is_set() {
+    assert_eq!(settings(&[]).dns_source_address, None);
+    let source = settings(&[("DNS_SOURCE_ADDRESS", "192.0.2.10")]).dns_source_address;
+    assert_eq!(source, Some("192.0.2.10".parse().unwrap()));
+    for bad in ["eth0", "192.0.2.10:53", "192.0.2"] {
+        sentence("DNS_SOURCE_ADDRESS", bad);
+    }
+}
+
+#[test]
 fn peers_are_asked_on_the_resolvers_port_first_and_on_53_always() {
     let ports = |list| settings(&[("EDGE_DNS_SERVERS", list)]).peer_ports();
     assert_eq!(ports("192.0.2.53"), [53]);

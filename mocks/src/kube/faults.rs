@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::request::Target;
+use crate::trap::{Caught, Trap, Traps};
 
 /// Which requests a fault hits. `None` matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,12 +109,17 @@ pub(super) struct Signals {
 #[derive(Debug, Clone)]
 pub struct Faults {
     list: Arc<Mutex<VecDeque<Fault>>>,
+    traps: Arc<Traps<Matcher>>,
     signals: Arc<watch::Sender<Signals>>,
 }
 
 impl Default for Faults {
     fn default() -> Self {
-        Self { list: Arc::default(), signals: Arc::new(watch::Sender::new(Signals::default())) }
+        Self {
+            list: Arc::default(),
+            traps: Arc::default(),
+            signals: Arc::new(watch::Sender::new(Signals::default())),
+        }
     }
 }
 
@@ -128,9 +134,15 @@ impl Faults {
         self.inject(Fault { matcher, failure: Failure::status(code), times: Some(times) });
     }
 
-    /// Removes all faults and lets frozen watches go on.
+    /// Sets a trap for the next request that matches and changes something: it is carried out and never answered.
+    pub fn trap(&self, matcher: Matcher) -> Trap {
+        self.traps.set(matcher)
+    }
+
+    /// Removes all faults and traps, and lets frozen watches go on.
     pub fn clear(&self) {
         self.lock().clear();
+        self.traps.clear();
         self.signals.send_modify(|signals| signals.frozen = false);
     }
 
@@ -151,6 +163,10 @@ impl Faults {
 
     pub(super) fn signals(&self) -> watch::Receiver<Signals> {
         self.signals.subscribe()
+    }
+
+    pub(super) fn catch(&self, verb: &str, target: &Target) -> Option<Caught> {
+        self.traps.catch(|matcher| matcher.matches(verb, target))
     }
 
     pub(super) fn hit(&self, verb: &str, target: &Target) -> Option<Failure> {

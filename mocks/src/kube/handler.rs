@@ -80,6 +80,7 @@ async fn resource(server: &ApiServer, target: Target, parts: Parts, body: Body) 
             })
         }
     };
+    let caught = changed.then(|| server.faults().catch(verb, &target)).flatten();
     server.journal().record(JournalEntry {
         verb,
         user_agent: user_agent(&parts.headers).to_owned(),
@@ -92,6 +93,9 @@ async fn resource(server: &ApiServer, target: Target, parts: Parts, body: Body) 
         status_code: reply.code(),
         changed,
     });
+    if let Some(caught) = caught {
+        return caught.hold().await;
+    }
     if failure == Some(Failure::LoseAnswer) {
         let broken = futures::stream::once(async {
             Err::<Bytes, _>(std::io::Error::from(std::io::ErrorKind::ConnectionReset))

@@ -1,7 +1,9 @@
 //! Faults, injected by value: what goes wrong, for which requests, how often.
 
+use crate::trap::{Caught, Trap, Traps};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -138,7 +140,10 @@ impl FaultRule {
 
 /// The faults that are in force.
 #[derive(Debug)]
-pub struct Faults(Mutex<Inner>);
+pub struct Faults {
+    inner: Mutex<Inner>,
+    traps: Traps<IpAddr>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -148,7 +153,8 @@ struct Inner {
 
 impl Faults {
     pub(crate) fn seeded(seed: u64) -> Self {
-        Self(Mutex::new(Inner { rules: Vec::new(), dice: StdRng::seed_from_u64(seed) }))
+        let inner = Inner { rules: Vec::new(), dice: StdRng::seed_from_u64(seed) };
+        Self { inner: Mutex::new(inner), traps: Traps::default() }
     }
 
     /// Puts a fault into force.
@@ -156,9 +162,15 @@ impl Faults {
         self.lock().rules.push(rule.into());
     }
 
-    /// Ends all faults.
+    /// Sets a trap for the next effective write of a client: it is carried out and never answered.
+    pub fn trap_write_of(&self, client: IpAddr) -> Trap {
+        self.traps.set(client)
+    }
+
+    /// Ends all faults and traps.
     pub fn clear(&self) {
         self.lock().rules.clear();
+        self.traps.clear();
     }
 
     /// Whether a rule is still in force; used-up rules are not.
@@ -185,8 +197,12 @@ impl Faults {
         hits
     }
 
+    pub(crate) fn catch_write_of(&self, client: IpAddr) -> Option<Caught> {
+        self.traps.catch(|trapped| *trapped == client)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -74,7 +74,12 @@ impl Shared {
             None => Some(self.carry_out(&request)),
         };
         let cut = matches!(fault, Some(Fault::ResetBeforeCommit | Fault::ResetAfterCommit));
-        self.journal.record(entry(&request, connection, reply.as_ref(), cut));
+        let effective = reply.as_ref().is_some_and(|reply| reply.effective);
+        let caught = effective.then(|| self.faults.catch_write_of(request.peer.ip())).flatten();
+        self.journal.record(entry(&request, connection, reply.as_ref(), cut || caught.is_some()));
+        if let Some(caught) = caught {
+            return caught.hold().await;
+        }
         match reply {
             Some(reply) if !cut => Ok(reply.response),
             _ => Err(ConnectionCut),

@@ -17,7 +17,7 @@ pub struct Entry {
     pub uri: String,
     /// The body, if there was one.
     pub body: Option<String>,
-    /// The status of the reply; `None` when the connection was reset instead.
+    /// The status of the reply; `None` when the client never got one.
     pub status: Option<u16>,
     /// The header `User-Agent`.
     pub user_agent: Option<String>,

@@ -37,7 +37,7 @@ async fn ask(server: &Server, options: &Options) -> Reply {
     ask_at(server.address, options).await
 }
 async fn ask_at(server: SocketAddr, options: &Options) -> Reply {
-    Client::new(Network, []).ask(server, &about(HOST), options).await
+    Client::new(Network::default(), []).ask(server, &about(HOST), options).await
 }
 fn right(seen: &Seen) -> Act {
     send(&with_addresses(seen, ADDRESS))

@@ -1,0 +1,104 @@
+//! Carries out injections.
+
+use anyhow::Context;
+use gslb_mocks::wapi::Fault;
+use serde_json::{Value, json};
+
+use super::children::Role;
+use super::fault::Injection;
+use super::kill;
+use super::timeline::Happening;
+use super::world::World;
+
+/// What an injection did.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Report {
+    /// One sentence.
+    pub(super) text: String,
+    /// The same as values.
+    pub(super) data: Value,
+}
+
+impl Report {
+    fn said(text: impl Into<String>) -> Self {
+        Self { text: text.into(), data: Value::Null }
+    }
+}
+
+/// Carries out one injection and tells the timeline.
+///
+/// # Errors
+/// It could not be done, or did not lead to what it must lead to.
+pub(super) async fn apply(world: &World, injection: Injection) -> anyhow::Result<Report> {
+    world.timeline.tell(happening(injection, format!("injected: {injection}")));
+    let report = carry_out(world, injection).await;
+    match &report {
+        Ok(report) => {
+            world.timeline.tell(happening(injection, report.text.clone()).with(report.data.clone()));
+        }
+        Err(error) => world.timeline.tell(happening(injection, format!("{injection} failed: {error:#}"))),
+    }
+    world.refresh()?;
+    report
+}
+
+fn happening(injection: Injection, text: String) -> Happening {
+    match injection.site() {
+        Some(site) => Happening::at(site, "inject", text),
+        None => Happening::overall("inject", text),
+    }
+}
+
+async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report> {
+    Ok(match injection {
+        Injection::AppDown { cluster } => {
+            world.cluster(cluster).set_ready(false)?;
+            world.application(cluster).stop();
+            Report::said(format!("the application of {cluster} is down"))
+        }
+        Injection::AppUp { cluster } => {
+            let listening = world.application(cluster).restart().await;
+            listening.with_context(|| format!("the application of {cluster} cannot listen"))?;
+            world.cluster(cluster).set_ready(true)?;
+            Report::said(format!("the application of {cluster} is up"))
+        }
+        Injection::DnsDown { cluster } => {
+            world.process(cluster, Role::Dns).stop().await;
+            Report::said(format!("the DNS server of {cluster} is down"))
+        }
+        Injection::DnsUp { cluster } => {
+            world.process(cluster, Role::Dns).resume().await;
+            let pid = world.process(cluster, Role::Dns).running().await;
+            let text = format!("the DNS server of {cluster} is up");
+            Report { text, data: json!({"pid": pid}) }
+        }
+        Injection::Isolate { cluster } => {
+            world.gate.isolate(cluster);
+            Report::said(format!("{cluster} is cut off from its peers and the parent"))
+        }
+        Injection::Rejoin { cluster } => {
+            world.gate.rejoin(cluster);
+            Report::said(format!("{cluster} reaches its peers and the parent again"))
+        }
+        Injection::Wapi401 => {
+            world.grid.change_passwords();
+            Report::said("the grid's passwords are other ones now")
+        }
+        Injection::Wapi503 => fault(world, Fault::Unavailable, "the grid is unavailable (503)"),
+        Injection::WapiHtml => fault(world, Fault::MetaRefresh, "the grid answers with HTML"),
+        Injection::WapiSlow => {
+            let slow = "wapi-slow".parse().context("the simulator does not know how to be slow")?;
+            fault(world, slow, "the grid answers three seconds late")
+        }
+        Injection::Clear => {
+            world.grid.clear()?;
+            Report::said("the grid is well")
+        }
+        Injection::KillController { cluster, at } => kill::run(world, cluster, at).await?.report()?,
+    })
+}
+
+fn fault(world: &World, fault: Fault, text: &str) -> Report {
+    world.grid.inject(fault);
+    Report::said(text)
+}

@@ -1,0 +1,264 @@
+//! The simulated grid, its two accounts, and how its faults are switched.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anyhow::Context;
+use gslb_mocks::Trap;
+use gslb_mocks::wapi::{
+    Account, Delegation, DnsServer, DnsSockets, Entry, Fault, Grid, HttpServer, RestartMode, SimulatorTls,
+};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::topology::{PARENT, PARENT_ZONE, Site, ZONE};
+
+/// The DNS team's account: the one in the ready file.
+pub(super) const ADMIN: &str = "dns-team";
+/// The account of the daemons.
+const ACCOUNT: &str = "gslb-bridge";
+/// WAPI version that the sandbox speaks.
+pub(super) const VERSION: &str = "2.12";
+/// The DNS view of all zones.
+pub(super) const VIEW: &str = "default";
+
+/// The grid with everything that serves it, until it is dropped.
+#[derive(Debug)]
+pub(super) struct SimulatedGrid {
+    grid: Grid,
+    https: HttpServer,
+    dns: DnsServer,
+    files: Files,
+    /// Counts the passwords of the daemons' account: each is used once.
+    passwords: Mutex<u32>,
+}
+
+/// Files that clients read.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    pub(super) ca: PathBuf,
+    pub(super) username: PathBuf,
+    pub(super) password: PathBuf,
+}
+
+impl Files {
+    fn in_folder(folder: &Path) -> Self {
+        Self {
+            ca: folder.join("ca.pem"),
+            username: folder.join("wapi-username"),
+            password: folder.join("wapi-password"),
+        }
+    }
+}
+
+impl SimulatedGrid {
+    /// Starts the grid: HTTPS on `listener`, DNS on a port that only the relay knows.
+    ///
+    /// # Errors
+    /// A file cannot be written, or a socket cannot be used.
+    pub(super) async fn start(folder: &Path, listener: TcpListener) -> anyhow::Result<Self> {
+        let files = Files::in_folder(folder);
+        let names: Vec<String> = Site::ALL.iter().map(|site| site.dns().to_string()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let tls = SimulatorTls::generate(&names).context("cannot make certificates")?;
+        let tls = tls.write_ca(&files.ca).context("cannot write the grid's CA file")?;
+        let grid = Grid::builder()
+            .username(ADMIN)
+            .password(&admin_password(false))
+            .account(Account::new(ACCOUNT, &password(0)))
+            .zone_auth(PARENT_ZONE, VIEW)
+            .restart(RestartMode::After(Duration::from_secs(1)))
+            .build()
+            .context("the grid refuses its zones")?;
+        let https = grid.serve_https(listener.into_std()?, &tls).context("the grid cannot listen")?;
+        let sockets = DnsSockets::bind((PARENT, 0).into()).await.context("the grid's DNS cannot listen")?;
+        let dns = grid.serve_dns(sockets);
+        let this = Self { grid, https, dns, files, passwords: Mutex::new(0) };
+        write(&this.files.username, ACCOUNT)?;
+        write(&this.files.password, &password(0))?;
+        Ok(this)
+    }
+
+    pub(super) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Where it really listens.
+    pub(super) fn https(&self) -> SocketAddr {
+        self.https.address()
+    }
+
+    /// Where its DNS really listens.
+    ///
+    /// # Errors
+    /// The operating system does not say.
+    pub(super) fn dns(&self) -> anyhow::Result<SocketAddr> {
+        self.dns.address().context("the grid's DNS has no address")
+    }
+
+    /// The base URL that everybody may use.
+    pub(super) fn url(&self) -> String {
+        format!("{}/wapi/v{VERSION}/", self.https.url())
+    }
+
+    /// The zone's delegation as it is stored.
+    pub(super) fn delegation(&self) -> Option<Delegation> {
+        self.grid.delegation(ZONE, VIEW)
+    }
+
+    /// The sites that stand in the delegation with exactly their address.
+    pub(super) fn delegated(&self) -> Vec<Site> {
+        let Some(delegation) = self.delegation() else { return Vec::new() };
+        let stands = |site: &Site| {
+            let (name, address) = (site.name_server().to_string(), site.dns().to_string());
+            delegation.delegate_to.iter().any(|entry| entry.name == name && entry.address == address)
+        };
+        Site::ALL.into_iter().filter(stands).collect()
+    }
+
+    /// Removes a site's entries, as an administrator would by hand.
+    ///
+    /// # Errors
+    /// There is no delegation, or no entry of the site.
+    pub(super) fn remove_by_hand(&self, site: Site) -> anyhow::Result<()> {
+        let name = site.name_server().to_string();
+        let delegation = self.delegation().context("there is no delegation yet")?;
+        let kept: Vec<Value> = delegation
+            .delegate_to
+            .iter()
+            .filter(|entry| entry.name != name)
+            .map(|entry| json!({"name": entry.name, "address": entry.address}))
+            .collect();
+        anyhow::ensure!(kept.len() < delegation.delegate_to.len(), "the delegation has no entry of {site}");
+        self.grid.edit(|admin| {
+            let reference = admin.zone_reference(ZONE, VIEW)?;
+            admin.update(&reference, json!({"delegate_to": kept})).map(drop)
+        })?;
+        Ok(())
+    }
+
+    /// The number of the newest request.
+    pub(super) fn mark(&self) -> u64 {
+        self.grid.journal().mark()
+    }
+
+    /// Requests after a mark.
+    pub(super) fn since(&self, mark: u64) -> Vec<Entry> {
+        self.grid.journal().since(mark)
+    }
+
+    pub(super) fn bad_logins(&self) -> u64 {
+        self.grid.bad_logins()
+    }
+
+    /// Catches the next effective write of a site.
+    pub(super) fn trap_write(&self, site: Site) -> Trap {
+        self.grid.faults().trap_write_of(site.dns().into())
+    }
+
+    pub(super) fn inject(&self, fault: Fault) {
+        self.grid.faults().inject(fault);
+    }
+
+    /// Changes the passwords at the grid; no file is changed, and open sessions end.
+    pub(super) fn change_passwords(&self) {
+        self.grid.set_password(ADMIN, &admin_password(true));
+        self.grid.set_password(ACCOUNT, &password(self.next_password()));
+        self.grid.expire_sessions();
+    }
+
+    /// Ends all faults. The daemons get a password that was never refused: one that was is not tried again.
+    ///
+    /// # Errors
+    /// The password file cannot be written.
+    pub(super) fn clear(&self) -> anyhow::Result<()> {
+        self.grid.faults().clear();
+        self.grid.set_password(ADMIN, &admin_password(false));
+        if std::fs::read_to_string(&self.files.password).ok() != Some(password(self.last_password())) {
+            let fresh = password(self.next_password());
+            self.grid.set_password(ACCOUNT, &fresh);
+            write(&self.files.password, &fresh)?;
+        }
+        Ok(())
+    }
+
+    fn last_password(&self) -> u32 {
+        *self.passwords.lock().expect("no panic while the passwords are locked")
+    }
+
+    fn next_password(&self) -> u32 {
+        let mut last = self.passwords.lock().expect("no panic while the passwords are locked");
+        *last += 1;
+        *last
+    }
+}
+
+/// Whose request it was.
+pub(super) fn site_of(entry: &Entry) -> Option<Site> {
+    Site::of(entry.peer.ip())
+}
+
+/// The address that the daemons of a site know as the grid's.
+pub(super) fn host_for(site: Site) -> Ipv4Addr {
+    site.dns()
+}
+
+/// The admin's password while all is well, and while it is changed.
+pub(super) fn admin_password(changed: bool) -> String {
+    if changed { "changed-by-sandbox-inject".to_owned() } else { "sandbox".to_owned() }
+}
+
+fn password(number: u32) -> String {
+    format!("sandbox-{number}")
+}
+
+/// Replaces the file in one step, as Kubernetes does with mounted Secrets.
+pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let write = || {
+        let mut draft = path.as_os_str().to_owned();
+        draft.push(".new");
+        std::fs::write(&draft, text)?;
+        std::fs::rename(&draft, path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn started(folder: &Path) -> SimulatedGrid {
+        let listener = TcpListener::bind((PARENT, 0)).await.unwrap();
+        SimulatedGrid::start(folder, listener).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn after_a_wrong_password_the_daemons_get_one_that_was_never_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let grid = started(folder.path()).await;
+        let read = || std::fs::read_to_string(&grid.files().password).unwrap();
+        assert_eq!(read(), "sandbox-0");
+        grid.clear().unwrap();
+        assert_eq!(read(), "sandbox-0", "nothing was wrong");
+        grid.change_passwords();
+        assert_eq!(read(), "sandbox-0");
+        grid.clear().unwrap();
+        assert_eq!(read(), "sandbox-2");
+    }
+
+    #[tokio::test]
+    async fn an_entry_is_removed_by_hand_and_the_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let grid = started(folder.path()).await;
+        assert!(grid.remove_by_hand(Site::Eu).is_err());
+        let entry = |site: Site| json!({"name": site.name_server(), "address": site.dns()});
+        let zone = json!({"fqdn": ZONE, "view": VIEW, "delegate_to": [entry(Site::Eu), entry(Site::Us)]});
+        grid.grid.edit(|admin| admin.create("zone_delegated", zone)).unwrap();
+        assert_eq!(grid.delegated(), [Site::Eu, Site::Us]);
+        grid.remove_by_hand(Site::Eu).unwrap();
+        assert_eq!(grid.delegated(), [Site::Us]);
+        assert!(grid.remove_by_hand(Site::Eu).is_err());
+    }
+}

@@ -1,0 +1,188 @@
+//! Watches the sandbox and tells the timeline what changed.
+//!
+//! It looks at the stand-ins' memory, which costs nothing, and asks a DNS server only when something happened: at
+//! rest nobody asks anybody but the daemons themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::children::Role;
+use super::cluster::{Change, Conditions};
+use super::grid::site_of;
+use super::timeline::Happening;
+use super::topology::{HOST, Site};
+use super::witness::Answer;
+use super::world::World;
+
+/// Pause between two looks: people cannot tell shorter times apart.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Looks at a DNS server after something happened in its cluster, in case it takes a moment.
+const LOOKS: u32 = 10;
+/// The same for the parent, which restarts its DNS within a second or two.
+const PARENT_LOOKS: u32 = 60;
+
+/// Runs until it is aborted. Sites are looked at side by side: one that is silent must not hide the others.
+pub(super) async fn run(world: Arc<World>) {
+    let sites = Site::ALL.map(|site| follow_site(&world, site));
+    tokio::join!(futures::future::join_all(sites), follow_parent(&world), follow_processes(&world));
+}
+
+async fn follow_site(world: &World, site: Site) {
+    let mut seen = Seen::default();
+    loop {
+        seen.look(world, site).await;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn follow_parent(world: &World) {
+    let mut parent = Parent::default();
+    loop {
+        parent.look(world).await;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn follow_processes(world: &World) {
+    loop {
+        if let Err(error) = world.refresh() {
+            world.timeline.tell(Happening::overall("sandbox", format!("{error:#}")));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[derive(Debug, Default)]
+struct Parent {
+    mark: u64,
+    bad_logins: u64,
+    stored: Vec<(String, String)>,
+    referred: BTreeSet<Site>,
+    looks: u32,
+}
+
+impl Parent {
+    async fn look(&mut self, world: &World) {
+        self.look_at_requests(world);
+        let stored = world.grid.delegation().map(|delegation| delegation.delegate_to).unwrap_or_default();
+        let stored: Vec<(String, String)> =
+            stored.into_iter().map(|entry| (entry.name, entry.address)).collect();
+        if stored != self.stored {
+            let names: Vec<String> =
+                stored.iter().map(|(name, address)| format!("{name} {address}")).collect();
+            let text = format!("delegation stored: {}", words(&names));
+            let data = json!({"delegateTo": names});
+            world.timeline.tell(Happening::overall("delegation", text).with(data));
+            (self.stored, self.looks) = (stored, PARENT_LOOKS);
+        }
+        if self.looks > 0 {
+            self.looks -= 1;
+            let referred = world.witness.referred().await;
+            if referred != self.referred {
+                let names: Vec<&str> = referred.iter().map(|site| site.tag()).collect();
+                let text = format!("the parent's DNS refers to: {}", words(&names));
+                world.timeline.tell(Happening::overall("referral", text).with(json!({"sites": names})));
+                self.referred = referred;
+            }
+        }
+    }
+
+    fn look_at_requests(&mut self, world: &World) {
+        let mark = world.grid.mark();
+        if mark > self.mark {
+            for entry in world.grid.since(self.mark).iter().filter(|entry| entry.effective) {
+                let by = site_of(entry).map_or("an administrator", Site::tag);
+                let status = entry.status.map_or("no reply".to_owned(), |status| status.to_string());
+                let uri = entry.uri.split(['?', ':']).next().unwrap_or_default();
+                let text = format!("WAPI write by {by}: {} {uri} ({status})", entry.method);
+                let data =
+                    json!({"method": entry.method, "uri": entry.uri, "status": entry.status, "site": by});
+                world.timeline.tell(Happening::overall("wapi-write", text).with(data));
+            }
+            self.mark = mark;
+        }
+        let bad_logins = world.grid.bad_logins();
+        if bad_logins > self.bad_logins {
+            let text = format!("the grid refused a log-in; {bad_logins} bad ones so far");
+            let data = json!({"badLogins": bad_logins});
+            world.timeline.tell(Happening::overall("bad-login", text).with(data));
+            self.bad_logins = bad_logins;
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    revision: u64,
+    dns_pid: Option<u32>,
+    looks: u32,
+    answer: Option<Answer>,
+    gslb: Conditions,
+    delegation: Conditions,
+    peers: BTreeMap<String, String>,
+    changes: BTreeMap<String, Change>,
+}
+
+impl Seen {
+    async fn look(&mut self, world: &World, site: Site) {
+        let cluster = world.cluster(site);
+        let revision = cluster.revision();
+        if revision != self.revision {
+            self.revision = revision;
+            self.looks = LOOKS;
+            let tell = |kind, text: String| world.timeline.tell(Happening::at(site, kind, text));
+            differences(&mut self.peers, cluster.peers(), |peer, state| {
+                tell("peer", format!("sees {peer}: {state}"));
+            });
+            differences(&mut self.gslb, cluster.gslb_conditions(), |kind, state| {
+                tell("condition", format!("Gslb {kind}: {state}"));
+            });
+            differences(&mut self.delegation, cluster.delegation_conditions(), |kind, state| {
+                tell("condition", format!("ZoneDelegation {kind}: {state}"));
+            });
+            differences(&mut self.changes, cluster.changes(), |name, change| {
+                let Change { action, zone, result } = change;
+                let number = name.trim_start_matches('0');
+                let result = if result.is_empty() { "intended" } else { result };
+                tell("change", format!("change {number}: {action} {zone}: {result}"));
+            });
+        }
+        let dns_pid = world.process(site, Role::Dns).pid();
+        if dns_pid != self.dns_pid {
+            (self.dns_pid, self.looks) = (dns_pid, LOOKS);
+        }
+        if self.looks > 0 {
+            self.looks -= 1;
+            let answer = world.witness.answer_of(site).await;
+            if self.answer.as_ref() != Some(&answer) {
+                let happening = Happening::at(site, "answer", format!("answers {HOST}: {answer}"));
+                world.timeline.tell(happening.with(answer.data()));
+                self.answer = Some(answer);
+            }
+        }
+    }
+}
+
+/// Tells every entry that is new or different.
+fn differences<V: PartialEq>(
+    before: &mut BTreeMap<String, V>,
+    after: BTreeMap<String, V>,
+    mut tell: impl FnMut(&str, &V),
+) {
+    for (key, value) in &after {
+        if before.get(key) != Some(value) {
+            tell(key, value);
+        }
+    }
+    *before = after;
+}
+
+fn words<S: AsRef<str>>(all: &[S]) -> String {
+    match all {
+        [] => "nothing".to_owned(),
+        all => all.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", "),
+    }
+}
