@@ -7,9 +7,10 @@ use std::borrow::Cow;
 use gslb_core::published::EmptyAnswer;
 use gslb_core::zone::LOCAL_TARGETS_PREFIX;
 use hickory_proto::op::{LowerQuery, OpCode, ResponseCode};
-use hickory_proto::rr::{DNSClass, LowerName, Record, RecordType};
+use hickory_proto::rr::{DNSClass, Record, RecordType};
 use rand::Rng;
 
+use super::key::QueryKey;
 use super::snapshot::{Host, Node, ServedSet, ServedZone, Snapshot, Source};
 
 /// What was asked.
@@ -111,29 +112,29 @@ pub fn decide<'s>(
     if snapshot.source() == Source::Nothing {
         return Plan::error(ResponseCode::ServFail).because(Ede::NotReady);
     }
-    answer(snapshot, query.name(), rtype, serial, rng)
+    answer(snapshot, QueryKey::new(query.name()).as_slice(), rtype, serial, rng)
 }
 
 fn answer<'s>(
     snapshot: &'s Snapshot,
-    name: &LowerName,
+    key: &[u8],
     rtype: RecordType,
     serial: u32,
     rng: &mut impl Rng,
 ) -> Plan<'s> {
     // RFC 4035 §3.1.4.1: DS belongs to the parent's side of a zone cut, if that is served here too.
-    let parent_side = (rtype == RecordType::DS).then(|| snapshot.zone_of(name, true)).flatten();
-    let Some((apex, zone)) = parent_side.or_else(|| snapshot.zone_of(name, false)) else {
+    let parent_side = (rtype == RecordType::DS).then(|| snapshot.zone_of(key, true)).flatten();
+    let Some((apex, zone)) = parent_side.or_else(|| snapshot.zone_of(key, false)) else {
         return Plan::error(ResponseCode::Refused).because(Ede::NotAuthoritative);
     };
-    if *name == apex {
+    if key == apex {
         return apex_answer(zone, rtype, serial);
     }
-    match snapshot.node(name) {
-        Some(Node::Host(host)) => host_answer(zone, host, name, rtype, serial, rng),
+    match snapshot.node(key) {
+        Some(Node::Host(host)) => host_answer(zone, host, key, rtype, serial, rng),
         Some(Node::NonTerminal) => negative(zone, ResponseCode::NoError, serial, zone.negative_ttl),
         // The apex of a zone inside this one exists, although its records are not on this side.
-        None if snapshot.is_apex(name) => negative(zone, ResponseCode::NoError, serial, zone.negative_ttl),
+        None if snapshot.is_apex(key) => negative(zone, ResponseCode::NoError, serial, zone.negative_ttl),
         None => negative(zone, ResponseCode::NXDomain, serial, zone.negative_ttl),
     }
 }
@@ -160,7 +161,7 @@ fn apex_answer(zone: &ServedZone, rtype: RecordType, serial: u32) -> Plan<'_> {
 fn host_answer<'s>(
     zone: &ServedZone,
     host: &'s Host,
-    name: &LowerName,
+    key: &[u8],
     rtype: RecordType,
     serial: u32,
     rng: &mut impl Rng,
@@ -170,7 +171,7 @@ fn host_answer<'s>(
         _ => host.set(rtype),
     };
     match (set, host.empty()) {
-        (Some(set), _) => positive(arranged(set, rng), announces(name)),
+        (Some(set), _) => positive(arranged(set, rng), announces(key)),
         (None, Some(EmptyAnswer::ServFail)) => Plan::error(ResponseCode::ServFail).because(Ede::NetworkError),
         (None, Some(EmptyAnswer::NoData) | None) => {
             negative(zone, ResponseCode::NoError, serial, host.negative_ttl().min(zone.negative_ttl))
@@ -184,9 +185,8 @@ fn arranged<'s>(set: &'s ServedSet, rng: &mut impl Rng) -> Vec<Cow<'s, Record>> 
 
 /// k8gb asks for `localtargets-` names over UDP only and reads an empty answer as "dead", whatever TC says
 /// (contract §4.4): some of the addresses are better than none.
-fn announces(name: &LowerName) -> bool {
-    let first = name.into_iter().next();
-    first.is_some_and(|label| label.starts_with(LOCAL_TARGETS_PREFIX.as_bytes()))
+fn announces(key: &[u8]) -> bool {
+    key.get(1..).is_some_and(|first_label| first_label.starts_with(LOCAL_TARGETS_PREFIX.as_bytes()))
 }
 
 fn positive(answers: Vec<Cow<'_, Record>>, divisible: bool) -> Plan<'_> {

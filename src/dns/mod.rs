@@ -2,7 +2,7 @@
 //!
 //! Modules in reading order:
 //!
-//! 1. [`input`], [`order`], [`snapshot`]: what is served.
+//! 1. [`input`], [`order`], `key`, [`snapshot`]: what is served.
 //! 2. [`decide`], [`fit`]: what one question gets.
 //! 3. [`handler`], [`server`], [`metrics`], [`status`]: sockets and pages.
 //! 4. [`settings`], [`observe`], [`shelf`], [`watch`]: from the cluster's objects to a snapshot.
@@ -14,6 +14,7 @@ pub mod file;
 pub mod fit;
 pub mod handler;
 pub mod input;
+mod key;
 pub mod metrics;
 pub mod observe;
 pub mod order;

@@ -7,9 +7,10 @@ use gslb_core::name::DomainName;
 use gslb_core::published::EmptyAnswer;
 use gslb_core::ttl::Ttl;
 use hickory_proto::rr::rdata::{A, AAAA, NS, SOA, TXT};
-use hickory_proto::rr::{LowerName, Name, RData, Record, RecordType};
+use hickory_proto::rr::{Name, RData, Record, RecordType};
 
 use super::input::{HostInput, Inputs, SetData, SetInput, ZoneInput};
+use super::key::{Key, parent};
 use super::order::Order;
 
 /// The longest string inside a TXT record (RFC 1035 §3.3).
@@ -34,8 +35,8 @@ pub enum Source {
 #[derive(Debug)]
 pub struct Snapshot {
     source: Source,
-    zones: HashMap<LowerName, ServedZone>,
-    names: HashMap<LowerName, Node>,
+    zones: HashMap<Key, ServedZone>,
+    names: HashMap<Key, Node>,
 }
 
 /// What stands at a name below an apex.
@@ -81,65 +82,64 @@ impl Snapshot {
     /// Builds the answers. Hosts that did not change are taken over from `previous`, which saves time and never
     /// changes the result. A host outside every zone is left out.
     pub fn build(inputs: &Inputs, source: Source, previous: &Self) -> Self {
-        let zones: HashMap<LowerName, ServedZone> =
-            inputs.zones.iter().map(|zone| (lower(&zone.apex), ServedZone::new(zone))).collect();
+        let zones: HashMap<Key, ServedZone> =
+            inputs.zones.iter().map(|zone| (Key::new(&zone.apex), ServedZone::new(zone))).collect();
         let mut snapshot = Self { source, zones, names: HashMap::with_capacity(inputs.hosts.len() * 2) };
         for input in &inputs.hosts {
-            let owner_name = lower(&input.owner_name);
-            if snapshot.zones.contains_key(&owner_name) || snapshot.zone_of(&owner_name, false).is_none() {
+            let key = Key::new(&input.owner_name);
+            if snapshot.is_apex(key.as_slice()) || snapshot.zone_of(key.as_slice(), false).is_none() {
                 continue;
             }
-            snapshot.add_ancestors(&owner_name);
-            let node = Node::Host(previous.host_from(&owner_name, input));
-            snapshot.names.insert(owner_name, node);
+            snapshot.add_ancestors(key.as_slice());
+            let node = Node::Host(previous.host_from(&key, input));
+            snapshot.names.insert(key, node);
         }
         // A zone inside another: the names between the two apexes exist in the outer one.
         for zone in &inputs.zones {
-            snapshot.add_ancestors(&lower(&zone.apex));
+            snapshot.add_ancestors(Key::new(&zone.apex).as_slice());
         }
         snapshot
     }
 
-    fn host_from(&self, owner_name: &LowerName, input: &Arc<HostInput>) -> Arc<Host> {
-        match self.names.get(owner_name) {
+    fn host_from(&self, key: &Key, input: &Arc<HostInput>) -> Arc<Host> {
+        match self.names.get(key) {
             Some(Node::Host(host)) if Arc::ptr_eq(&host.input, input) => Arc::clone(host),
             Some(Node::Host(_) | Node::NonTerminal) | None => Arc::new(Host::new(input)),
         }
     }
 
-    fn add_ancestors(&mut self, owner_name: &LowerName) {
-        let mut name = owner_name.base_name();
-        while !name.is_root() && !self.zones.contains_key(&name) && !self.names.contains_key(&name) {
-            if self.zone_of(&name, false).is_none() {
+    /// Everything between a name and the apex of its zone exists, too.
+    fn add_ancestors(&mut self, key: &[u8]) {
+        let mut above = parent(key);
+        while let Some(key) = above {
+            if self.is_apex(key) || self.names.contains_key(key) || self.zone_of(key, false).is_none() {
                 return;
             }
-            self.names.insert(name.clone(), Node::NonTerminal);
-            name = name.base_name();
+            self.names.insert(Key::copied(key), Node::NonTerminal);
+            above = parent(key);
         }
     }
 
-    /// The innermost zone that contains `name`; with `above`, the innermost whose apex is not `name` itself.
-    pub(super) fn zone_of(&self, name: &LowerName, above: bool) -> Option<(LowerName, &ServedZone)> {
-        let mut candidate = if above { name.base_name() } else { name.clone() };
-        loop {
-            if let Some(zone) = self.zones.get(&candidate) {
-                return Some((candidate, zone));
+    /// The innermost zone that contains a name; with `above`, the innermost whose apex is not the name itself.
+    pub(super) fn zone_of<'k>(&self, key: &'k [u8], above: bool) -> Option<(&'k [u8], &ServedZone)> {
+        let mut candidate = if above { parent(key) } else { Some(key) };
+        while let Some(key) = candidate {
+            if let Some(zone) = self.zones.get(key) {
+                return Some((key, zone));
             }
-            if candidate.is_root() {
-                return None;
-            }
-            candidate = candidate.base_name();
+            candidate = parent(key);
         }
+        None
     }
 
-    /// Whether a zone starts at `name`.
-    pub(super) fn is_apex(&self, name: &LowerName) -> bool {
-        self.zones.contains_key(name)
+    /// Whether a zone starts at a name.
+    pub(super) fn is_apex(&self, key: &[u8]) -> bool {
+        self.zones.contains_key(key)
     }
 
     /// What stands at a name below an apex, if it exists.
-    pub(super) fn node(&self, name: &LowerName) -> Option<&Node> {
-        self.names.get(name)
+    pub(super) fn node(&self, key: &[u8]) -> Option<&Node> {
+        self.names.get(key)
     }
 
     /// Where this snapshot comes from.
@@ -233,10 +233,6 @@ impl ServedSet {
 /// The wire form of a name that `core` has parsed.
 pub(super) fn name(domain: &DomainName) -> Name {
     name_from(domain.as_str()).expect("DomainName keeps every limit of RFC 1035")
-}
-
-fn lower(domain: &DomainName) -> LowerName {
-    LowerName::new(&name(domain))
 }
 
 fn name_from(text: &str) -> Option<Name> {

@@ -173,15 +173,14 @@ impl World {
                 return;
             }
         };
+        // First in service, then said so: whoever reads the log or the pages may ask at once.
+        let snapshot = Arc::new(snapshot);
+        let old = outlets.snapshot.swap(Arc::clone(&snapshot));
         outlets.metrics.publish(&snapshot, Timestamp::now().as_second());
-        if outlets.snapshot.load().source() != Source::Watch {
-            tracing::info!(
-                zones = snapshot.zone_count(),
-                names = snapshot.host_count(),
-                "Serving the cluster's objects."
-            );
+        if old.source() != Source::Watch {
+            let (zones, names) = (snapshot.zone_count(), snapshot.host_count());
+            tracing::info!(zones, names, "Serving the cluster's objects.");
         }
-        let old = outlets.snapshot.swap(Arc::new(snapshot));
         outlets.status.set_synced();
         outlets.inputs.send_replace(Arc::new(inputs));
         self.report(problems, &outlets.metrics);

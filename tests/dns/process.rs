@@ -62,7 +62,7 @@ async fn the_command_serves_the_cluster_of_its_kubeconfig_and_ends_calmly() {
         .env("DNS_ZONES", "example.com:cloud.example.com:17")
         .env("CLUSTER_GEO_TAG", "eu")
         .env("EXT_GSLB_CLUSTERS_GEO_TAGS", "us")
-        .env("DNS_DRAIN_SECONDS", "0")
+        .env("DNS_STOP_SECONDS", "0")
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

@@ -1,0 +1,180 @@
+//! What a pass tells about a Gslb: its conditions, each with the sentence for the user.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Observation, Publication, Resolution, ServiceName};
+use crate::condition::{Condition, ConditionKind, Truth};
+use crate::decision::{Answer, Basis};
+use crate::health::Health;
+use crate::strategy::SpecProblem;
+use crate::zone::HostProblem;
+
+/// `Accepted`, `Resolved`, `Serving`, `PeersReachable`, `Ready`.
+pub(super) fn conditions(
+    seen: &Observation<'_>,
+    publication: &Publication,
+    spec: &[SpecProblem],
+    hosts: &[HostProblem],
+) -> Vec<Condition> {
+    let accepted = accepted_condition(seen, publication, spec, hosts);
+    let resolved = resolved_condition(seen, publication);
+    let serving = serving_condition(publication);
+    let peers = peers_condition(seen, publication);
+    let mut needed = vec![&accepted, &resolved];
+    if serving.status == Truth::Unknown {
+        // Not published yet.
+        needed.push(&serving);
+    }
+    let ready = crate::condition::ready(&needed, "the records are published");
+    vec![accepted, resolved, serving, peers, ready]
+}
+
+fn accepted_condition(
+    seen: &Observation<'_>,
+    publication: &Publication,
+    spec: &[SpecProblem],
+    hosts: &[HostProblem],
+) -> Condition {
+    let kind = ConditionKind::Accepted;
+    if !spec.is_empty() {
+        let after = match &publication.accepted {
+            Some(accepted) => format!("the last accepted strategy ({}) goes on", accepted.strategy.label()),
+            None => "nothing is published".to_owned(),
+        };
+        return Condition::bad(kind, "SpecInvalid", format!("{}; {after}", join(spec)));
+    }
+    if let Some(first) = hosts.first() {
+        return Condition::bad(kind, first.reason(), join(hosts));
+    }
+    let warnings =
+        publication.accepted.as_ref().map(|accepted| accepted.warnings(seen.members)).unwrap_or_default();
+    if warnings.is_empty() {
+        Condition::good(kind, "Accepted", "the spec is accepted")
+    } else {
+        Condition::good(kind, "AcceptedWithWarnings", join(&warnings))
+    }
+}
+
+fn resolved_condition(seen: &Observation<'_>, publication: &Publication) -> Condition {
+    let kind = ConditionKind::Resolved;
+    if let Resolution::Failed { reason, message } = &seen.resolution {
+        return Condition::bad(kind, reason, message.clone());
+    }
+    let missing: BTreeSet<String> = publication
+        .hosts
+        .iter()
+        .flat_map(|host| host.services.iter().map(move |service| (host, service)))
+        .filter(|(_, service)| {
+            !matches!(seen.services.get(service), Some(Health::Healthy | Health::Unhealthy))
+        })
+        .map(|(host, service)| {
+            let ServiceName { namespace, name } = service;
+            format!(
+                "Service {namespace}/{name} of host {} does not exist; create it or correct the reference",
+                host.host
+            )
+        })
+        .collect();
+    if !missing.is_empty() {
+        return Condition::bad(kind, "ServiceNotFound", missing.into_iter().collect::<Vec<_>>().join("; "));
+    }
+    let bare: Vec<&str> = publication
+        .hosts
+        .iter()
+        .filter(|host| host.services.is_empty())
+        .map(|host| host.host.as_str())
+        .collect();
+    if !bare.is_empty() {
+        let message = format!(
+            "no Service stands behind {}; give its rule a path with a Service backend",
+            bare.join(", ")
+        );
+        return Condition::bad(kind, "NoServices", message);
+    }
+    match &seen.exposed.notice {
+        Some((reason, message)) if seen.exposed.targets.is_empty() => {
+            Condition::bad(kind, reason, message.clone())
+        }
+        Some((reason, message)) => Condition::good(kind, reason, message.clone()),
+        None => Condition::good(kind, "Resolved", "hosts, Services and addresses were found"),
+    }
+}
+
+fn serving_condition(publication: &Publication) -> Condition {
+    let kind = ConditionKind::Serving;
+    if publication.hosts.is_empty() {
+        return Condition::bad(kind, "NoHosts", "no host of this Gslb can be served");
+    }
+    let with = |wanted: fn(&Answer) -> bool| -> Vec<&str> {
+        let hosts = publication.hosts.iter();
+        let chosen =
+            hosts.filter(|host| host.decision.as_ref().is_some_and(|decision| wanted(&decision.answer)));
+        chosen.map(|host| host.host.as_str()).collect()
+    };
+    let down = with(|answer| matches!(answer, Answer::AllDown));
+    let unsure = with(|answer| matches!(answer, Answer::Unsure));
+    let resort = with(|answer| matches!(answer, Answer::Targets { basis: Basis::LastResort, .. }));
+    let waiting: Vec<&str> = publication
+        .hosts
+        .iter()
+        .filter(|host| host.decision.is_none() && host.targets.is_empty())
+        .map(|host| host.host.as_str())
+        .collect();
+    if !down.is_empty() {
+        let message = format!("no cluster has a healthy target for {}", down.join(", "));
+        return Condition::bad(kind, "NoHealthySite", message);
+    }
+    if !unsure.is_empty() {
+        let message = format!(
+            "no cluster is known to have a healthy target for {}, and some cluster does not answer",
+            unsure.join(", ")
+        );
+        return Condition::bad(kind, "SiteUnknown", message);
+    }
+    if !waiting.is_empty() {
+        let message = format!("the other clusters have not answered yet for {}", waiting.join(", "));
+        return Condition::unknown(kind, "WaitingForPeers", message);
+    }
+    if !resort.is_empty() {
+        let message = format!(
+            "no cluster is known to have a healthy target for {}; the targets last heard of a silent cluster are answered",
+            resort.join(", ")
+        );
+        return Condition::good(kind, "LastResort", message);
+    }
+    Condition::good(kind, "Strategy", "every host is answered")
+}
+
+fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Condition {
+    let kind = ConditionKind::PeersReachable;
+    let mut silent = BTreeMap::new();
+    let mut waiting = BTreeSet::new();
+    let mut any = false;
+    for host in &publication.hosts {
+        for (tag, peer) in seen.peers.get(&host.host).into_iter().flatten() {
+            any = true;
+            if !peer.answering && host.decision.is_none() {
+                waiting.insert(tag.to_string());
+            } else if !peer.answering {
+                silent
+                    .entry(tag.clone())
+                    .or_insert_with(|| format!("{tag} is {} ({})", peer.state, peer.cause));
+            }
+        }
+    }
+    if !any {
+        return Condition::good(kind, "NoPeers", "no other cluster is known");
+    }
+    if !silent.is_empty() {
+        return Condition::bad(kind, "PeerSilent", silent.into_values().collect::<Vec<_>>().join("; "));
+    }
+    if !waiting.is_empty() {
+        let waiting = waiting.into_iter().collect::<Vec<_>>().join(", ");
+        return Condition::unknown(kind, "WaitingForPeers", format!("{waiting} has not answered yet"));
+    }
+    Condition::good(kind, "AllAnswered", "every other cluster answers")
+}
+
+fn join<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,334 @@
+use super::*;
+use crate::condition::{ConditionKind, Truth};
+use crate::given::{FRA, LAST_RESORT, NOW, NYC, SIN, addresses, name, tag, targets};
+use crate::peer::Tier;
+use crate::ttl::Ttl;
+
+const HOST: &str = "shop.glb.example.org";
+const OTHER: &str = "api.glb.example.org";
+
+/// What a pass of cluster fra sees of a Gslb over the zone `glb.example.org`; at first a round robin without
+/// hosts and without peers.
+struct Pass {
+    zones: Vec<Zone>,
+    members: Vec<GeoTag>,
+    seen: Observation<'static>,
+}
+
+fn service(name: &str) -> ServiceName {
+    ServiceName { namespace: "web".into(), name: name.into() }
+}
+
+fn pass() -> Pass {
+    let zone = Zone::new(name("glb.example.org"), name("example.org"), Ttl::DEFAULT).unwrap();
+    let seen = Observation {
+        raw: RawStrategy { kind: "roundRobin".into(), ..RawStrategy::default() },
+        policy: HealthPolicy::Any,
+        in_force: None,
+        resolution: Resolution::Found(vec![]),
+        known: vec![],
+        services: [].into(),
+        exposed: Exposed { targets: targets(FRA), notice: None },
+        zones: &[],
+        taken: [].into(),
+        peers: [].into(),
+        waiting: [].into(),
+        standing: [].into(),
+        own: tag("fra"),
+        members: &[],
+        last_resort: LAST_RESORT,
+    };
+    Pass { zones: vec![zone], members: vec![tag("fra"), tag("nyc"), tag("sin")], seen }
+}
+
+impl Pass {
+    /// A host with one Service of this health.
+    fn host(mut self, host: &str, name: &str, health: Health) -> Self {
+        let server = Server { host: host.into(), services: vec![service(name)] };
+        match &mut self.seen.resolution {
+            Resolution::Found(servers) => servers.push(server),
+            Resolution::Failed { .. } => self.seen.known.push(server),
+        }
+        self.seen.services.insert(service(name), health);
+        self
+    }
+    fn healthy(self, host: &str) -> Self {
+        self.host(host, "shop", Health::Healthy)
+    }
+    fn strategy(mut self, edit: impl FnOnce(&mut RawStrategy)) -> Self {
+        edit(&mut self.seen.raw);
+        self
+    }
+    fn in_force(mut self, kind: &str) -> Self {
+        let raw = RawStrategy { kind: kind.into(), ..RawStrategy::default() };
+        self.seen.in_force = Some(raw.accept().unwrap());
+        self
+    }
+    fn failed(mut self, known: &str) -> Self {
+        let message = "Ingress web/shop does not exist".to_owned();
+        self.seen.resolution = Resolution::Failed { reason: "ReferenceNotFound", message };
+        self.healthy(known)
+    }
+    fn peer(mut self, host: &str, of: &str, tier: Tier, its: &[&str]) -> Self {
+        let (state, answering) = match tier {
+            Tier::Good => ("Answered", true),
+            Tier::Down => ("NoTargets", true),
+            Tier::Unknown => ("Lost", false),
+        };
+        let sight = Sight { tier, targets: targets(its), heard: (!its.is_empty()).then_some(NOW) };
+        let peer = PeerSight { sight, state, cause: "Timeout", answering };
+        self.seen.peers.entry(name(host)).or_default().insert(tag(of), peer);
+        self
+    }
+    fn waiting(mut self, host: &str) -> Self {
+        self.seen.waiting.insert(name(host));
+        self
+    }
+    fn standing(mut self, host: &str, its: &[&str]) -> Self {
+        let endpoint = record(host, its);
+        self.seen.standing.insert(name(host), Standing { endpoint });
+        self
+    }
+    fn taken(mut self, host: &str, winner: &str) -> Self {
+        self.seen.taken.insert(name(host), winner.into());
+        self
+    }
+    fn publish(&self) -> Publication {
+        publish(&Observation { zones: &self.zones, members: &self.members, ..self.seen.clone() }, NOW)
+    }
+}
+
+impl Publication {
+    fn condition(&self, kind: ConditionKind) -> (Truth, &'static str, &str) {
+        let condition = self.conditions.iter().find(|condition| condition.kind == kind).unwrap();
+        (condition.status, condition.reason, &condition.message)
+    }
+    fn accepted(&self) -> (Truth, &'static str, &str) {
+        self.condition(ConditionKind::Accepted)
+    }
+    fn resolved(&self) -> (Truth, &'static str, &str) {
+        self.condition(ConditionKind::Resolved)
+    }
+    fn serving(&self) -> (Truth, &'static str, &str) {
+        self.condition(ConditionKind::Serving)
+    }
+    fn peers(&self) -> (Truth, &'static str, &str) {
+        self.condition(ConditionKind::PeersReachable)
+    }
+    fn ready(&self) -> (Truth, &'static str, &str) {
+        self.condition(ConditionKind::Ready)
+    }
+}
+
+fn record(owner_name: &str, its: &[&str]) -> Endpoint {
+    let labels = match owner_name.starts_with("localtargets-") {
+        true => [].into(),
+        false => [("strategy".to_owned(), "roundRobin".to_owned())].into(),
+    };
+    Endpoint { owner_name: name(owner_name), targets: addresses(its), ttl: Ttl::DEFAULT, labels }
+}
+
+/// The two records of a host that fra alone serves.
+fn served_here(host: &str) -> [Endpoint; 2] {
+    [record(&format!("localtargets-{host}"), FRA), record(host, FRA)]
+}
+
+fn unanswered(host: &str, answer: EmptyAnswer) -> UnansweredHosts {
+    UnansweredHosts([(name(host), UnansweredHost { answer, ttl: Ttl::DEFAULT })].into())
+}
+
+#[test]
+fn a_healthy_host_is_announced_and_answered() {
+    let publication = pass().healthy(HOST).publish();
+    assert_eq!(publication.endpoints, served_here(HOST));
+    assert_eq!(publication.unanswered, UnansweredHosts::default());
+    assert_eq!(publication.ready(), (Truth::True, "Ready", "the records are published"));
+    assert_eq!(publication.serving().1, "Strategy");
+    assert_eq!(publication.peers().1, "NoPeers");
+}
+
+#[test]
+fn an_unknown_strategy_publishes_nothing_and_says_which_exist() {
+    let publication = pass().healthy(HOST).strategy(|raw| raw.kind = "fastest".into()).publish();
+    assert_eq!(publication.endpoints, []);
+    assert_eq!(publication.accepted, None);
+    let (status, reason, message) = publication.accepted();
+    assert_eq!((status, reason), (Truth::False, "SpecInvalid"));
+    assert!(message.contains("fastest") && message.contains("roundRobin"), "{message}");
+    assert!(message.ends_with("nothing is published"), "{message}");
+    assert_eq!(publication.ready(), (Truth::False, "SpecInvalid", message));
+}
+
+#[test]
+fn a_weight_of_10010_is_refused_with_its_limit() {
+    let publication = pass().healthy(HOST).strategy(|raw| _ = raw.weight.insert("nyc".into(), 10_010));
+    let publication = publication.publish();
+    assert_eq!(publication.endpoints, []);
+    assert_eq!(
+        publication.accepted().2,
+        "spec.strategy.weight of nyc is 10010; write a number from 0 to 1000; nothing is published"
+    );
+}
+
+#[test]
+fn an_invalid_edit_of_a_serving_gslb_keeps_the_last_accepted_strategy_with_health_and_peers() {
+    let edited = pass().healthy(HOST).in_force("roundRobin").strategy(|raw| raw.kind = "fastest".into());
+    let publication = edited.peer(HOST, "nyc", Tier::Good, NYC).publish();
+    let both = [FRA, NYC].concat();
+    assert_eq!(publication.endpoints, [record(&format!("localtargets-{HOST}"), FRA), record(HOST, &both)]);
+    let (status, reason, message) = publication.accepted();
+    assert_eq!((status, reason), (Truth::False, "SpecInvalid"));
+    assert!(message.ends_with("the last accepted strategy (roundRobin) goes on"), "{message}");
+}
+
+#[test]
+fn a_first_label_of_51_characters_stops_only_its_own_host() {
+    let long = format!("{}.glb.example.org", "a".repeat(51));
+    let publication = pass().healthy(&long).healthy(HOST).publish();
+    assert_eq!(publication.endpoints, served_here(HOST));
+    let (status, _, message) = publication.accepted();
+    assert_eq!(status, Truth::False);
+    assert!(message.contains(&long) && message.contains("its first label has 51"), "{message}");
+}
+
+#[test]
+fn a_host_outside_every_zone_stops_only_itself() {
+    let publication = pass().healthy("shop.example.net").healthy(HOST).publish();
+    assert_eq!(publication.endpoints, served_here(HOST));
+    assert_eq!(
+        publication.accepted().2,
+        "host shop.example.net is not served: it lies in none of the zones glb.example.org; choose a host below one of them or add its zone to DNS_ZONES"
+    );
+}
+
+#[test]
+fn a_host_that_an_older_gslb_serves_is_left_to_it() {
+    let publication = pass().healthy(HOST).healthy(OTHER).taken(HOST, "web/older").publish();
+    assert_eq!(publication.endpoints, served_here(OTHER));
+    let (status, _, message) = publication.accepted();
+    assert_eq!(status, Truth::False);
+    assert!(message.contains(HOST) && message.contains("web/older"), "{message}");
+}
+
+#[test]
+fn a_missing_service_is_named_and_other_hosts_go_on() {
+    let publication = pass().host(HOST, "gone", Health::NotFound).healthy(OTHER).publish();
+    assert_eq!(publication.endpoints, served_here(OTHER));
+    assert_eq!(publication.unanswered, unanswered(HOST, EmptyAnswer::NoData));
+    assert_eq!(
+        publication.resolved(),
+        (
+            Truth::False,
+            "ServiceNotFound",
+            "Service web/gone of host shop.glb.example.org does not exist; create it or correct the reference"
+        )
+    );
+}
+
+#[test]
+fn a_rule_without_a_service_is_a_host_without_health() {
+    let mut pass = pass().healthy(OTHER);
+    let Resolution::Found(servers) = &mut pass.seen.resolution else { unreachable!("built as found") };
+    servers.push(Server { host: HOST.into(), services: vec![] });
+    let publication = pass.publish();
+    assert_eq!(publication.endpoints, served_here(OTHER));
+    assert_eq!(publication.resolved().1, "NoServices");
+}
+
+#[test]
+fn a_failed_reference_withdraws_the_own_part_only() {
+    let publication = pass().failed(HOST).peer(HOST, "nyc", Tier::Good, NYC).publish();
+    assert_eq!(publication.endpoints, [record(HOST, NYC)]);
+    assert_eq!(publication.hosts[0].health, Health::NotFound);
+    assert_eq!(publication.ready(), (Truth::False, "ReferenceNotFound", "Ingress web/shop does not exist"));
+}
+
+#[test]
+fn a_healthy_cluster_without_addresses_announces_nothing_and_says_why() {
+    let mut pass = pass().healthy(HOST).peer(HOST, "nyc", Tier::Good, NYC);
+    pass.seen.exposed = Exposed { targets: [].into(), notice: Some(("NoAddresses", "none yet".into())) };
+    let publication = pass.publish();
+    assert_eq!(publication.endpoints, [record(HOST, NYC)]);
+    assert_eq!(publication.resolved(), (Truth::False, "NoAddresses", "none yet"));
+}
+
+#[test]
+fn a_host_is_not_published_before_its_peers_had_time_but_its_local_record_is() {
+    let waiting = pass().healthy(HOST).peer(HOST, "nyc", Tier::Unknown, &[]).waiting(HOST);
+    let publication = waiting.publish();
+    assert_eq!(publication.endpoints, [record(&format!("localtargets-{HOST}"), FRA)]);
+    assert_eq!(publication.unanswered, unanswered(HOST, EmptyAnswer::ServFail));
+    assert_eq!(publication.hosts[0].decision, None);
+    assert_eq!((publication.serving().0, publication.serving().1), (Truth::Unknown, "WaitingForPeers"));
+    assert_eq!((publication.peers().0, publication.peers().1), (Truth::Unknown, "WaitingForPeers"));
+    assert_eq!((publication.ready().0, publication.ready().1), (Truth::Unknown, "WaitingForPeers"));
+}
+
+#[test]
+fn a_live_record_stands_while_the_peers_first_word_is_awaited() {
+    let waiting = pass().healthy(HOST).peer(HOST, "nyc", Tier::Unknown, NYC).waiting(HOST);
+    let publication = waiting.standing(HOST, NYC).publish();
+    assert_eq!(publication.endpoints, [record(&format!("localtargets-{HOST}"), FRA), record(HOST, NYC)]);
+    assert_eq!(publication.unanswered, UnansweredHosts::default());
+    assert_eq!(publication.serving().0, Truth::True);
+}
+
+#[test]
+fn a_host_that_every_site_denies_is_no_data_and_one_of_a_silent_site_is_servfail() {
+    let down = |tier| pass().host(HOST, "shop", Health::Unhealthy).peer(HOST, "nyc", tier, &[]).publish();
+    let denied = down(Tier::Down);
+    assert_eq!(denied.endpoints, []);
+    assert_eq!(denied.unanswered, unanswered(HOST, EmptyAnswer::NoData));
+    assert_eq!((denied.serving().0, denied.serving().1), (Truth::False, "NoHealthySite"));
+    let silent = down(Tier::Unknown);
+    assert_eq!(silent.unanswered, unanswered(HOST, EmptyAnswer::ServFail));
+    assert_eq!((silent.serving().0, silent.serving().1), (Truth::False, "SiteUnknown"));
+}
+
+#[test]
+fn the_last_resort_is_served_and_says_so() {
+    let publication = pass().host(HOST, "shop", Health::Unhealthy).peer(HOST, "sin", Tier::Unknown, SIN);
+    let publication = publication.publish();
+    assert_eq!(publication.endpoints, [record(HOST, SIN)]);
+    assert_eq!((publication.serving().0, publication.serving().1), (Truth::True, "LastResort"));
+    assert_eq!(publication.peers(), (Truth::False, "PeerSilent", "sin is Lost (Timeout)"));
+    assert_eq!(publication.ready().0, Truth::True);
+}
+
+#[test]
+fn hosts_are_published_by_name_and_told_in_the_order_of_the_reference() {
+    let publication = pass().healthy(HOST).healthy(OTHER).publish();
+    assert_eq!(publication.endpoints, [served_here(OTHER), served_here(HOST)].concat());
+    let told: Vec<&str> = publication.hosts.iter().map(|host| host.written.as_str()).collect();
+    assert_eq!(told, [HOST, OTHER]);
+}
+
+/// F-18.
+#[test]
+fn rules_for_one_host_are_one_host_with_the_services_of_all() {
+    let twice = pass().host(HOST, "a", Health::Unhealthy).host("Shop.GLB.example.org", "b", Health::Healthy);
+    let publication = twice.host(HOST, "a", Health::Unhealthy).publish();
+    assert_eq!(publication.endpoints, served_here(HOST));
+    assert_eq!(publication.hosts.len(), 1);
+    assert_eq!(publication.hosts[0].services, [service("a"), service("b")]);
+}
+
+#[test]
+fn rules_without_a_host_are_passed_over() {
+    let publication = pass().host("", "shop", Health::Healthy).healthy(HOST).publish();
+    assert_eq!(publication.endpoints, served_here(HOST));
+    assert_eq!(publication.accepted().0, Truth::True);
+}
+
+#[test]
+fn failover_to_a_cluster_that_nobody_is_serves_and_warns() {
+    let odd = pass().healthy(HOST).strategy(|raw| {
+        raw.kind = "failover".into();
+        raw.primary_geo_tag = Some("lon".into());
+    });
+    let publication = odd.publish();
+    assert_eq!(publication.endpoints.len(), 2);
+    let (status, reason, message) = publication.accepted();
+    assert_eq!((status, reason), (Truth::True, "AcceptedWithWarnings"));
+    assert!(message.contains("lon") && message.contains("fra, nyc, sin"), "{message}");
+}
