@@ -18,7 +18,7 @@ use super::witness::Answer;
 use super::world::World;
 
 /// Pause between two looks: people cannot tell shorter times apart.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(100);
 /// Looks at a DNS server after something happened in its cluster, in case it takes a moment.
 const LOOKS: u32 = 10;
 /// The same for the parent, which restarts its DNS within a second or two.

@@ -56,7 +56,7 @@ pub(super) struct World {
 #[derive(Debug, Default)]
 struct Published {
     pids: BTreeMap<(Site, Role), u32>,
-    written: Option<ReadyFile>,
+    written: bool,
 }
 
 impl World {
@@ -188,7 +188,7 @@ impl World {
     /// Writes the ready file again if a process id in it is not right any more. Before [`Self::publish`] nothing.
     pub(super) fn refresh(&self) -> anyhow::Result<()> {
         let mut published = self.published.lock().expect("no panic while the ready file is locked");
-        if published.written.is_none() {
+        if !published.written {
             return Ok(());
         }
         self.write_ready_file(&mut published)
@@ -204,10 +204,14 @@ impl World {
     }
 
     fn write_ready_file(&self, published: &mut Published) -> anyhow::Result<()> {
+        let mut changed = !published.written;
         for (key, process) in &self.processes {
             if let Some(pid) = process.pid() {
-                published.pids.insert(*key, pid);
+                changed |= published.pids.insert(*key, pid) != Some(pid);
             }
+        }
+        if !changed {
+            return Ok(());
         }
         let pid = |site, role| published.pids.get(&(site, role)).copied().unwrap_or_default();
         let pids_of = |site| Pids { controller: pid(site, Role::Controller), dns: pid(site, Role::Dns) };
@@ -219,13 +223,10 @@ impl World {
             control: &self.control(),
             pids: &Site::ALL.map(|site| (site, pids_of(site))).into(),
         });
-        if published.written.as_ref() == Some(&file) {
-            return Ok(());
-        }
         if let Some(path) = &self.ready_file {
             file.write(path)?;
         }
-        published.written = Some(file);
+        published.written = true;
         Ok(())
     }
 }
