@@ -1,5 +1,6 @@
 //! The sandbox from outside: the built program, its ready file, one fault and back.
 #![cfg(feature = "sandbox")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the failed test")]
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};

@@ -5,6 +5,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ use super::world::{World, control_in};
 
 /// What the folders of sandboxes are called, before something random.
 pub(super) const FOLDER_PREFIX: &str = "gslb-bridge-sandbox-";
+/// Folders younger than this are left alone: their sandbox may just be starting.
+const YOUNG: Duration = Duration::from_secs(60);
 /// No request is longer.
 const LONGEST: u64 = 4096;
 
@@ -108,6 +111,21 @@ pub(super) async fn newest() -> anyhow::Result<UnixStream> {
         }
     }
     anyhow::bail!("no sandbox of this user is running; start one with `gslb-bridge sandbox`")
+}
+
+/// Removes the folders of sandboxes that were killed: nobody listens at their sockets any more.
+pub(super) async fn sweep() {
+    for socket in sockets(&std::env::temp_dir()).unwrap_or_default() {
+        let age = socket.metadata().and_then(|socket| socket.modified()).map(|made| made.elapsed());
+        let old = matches!(age, Ok(Ok(age)) if age > YOUNG);
+        if old
+            && UnixStream::connect(&socket).await.is_err()
+            && let Some(folder) = socket.parent()
+        {
+            // What cannot be removed is in nobody's way.
+            std::fs::remove_dir_all(folder).ok();
+        }
+    }
 }
 
 /// The sockets of this user's sandboxes, the newest first.

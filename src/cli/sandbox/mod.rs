@@ -112,6 +112,7 @@ async fn sandbox(options: Options) -> anyhow::Result<Ending> {
         Output::Table => Style::Text,
         Output::Json => Style::Json,
     });
+    control::sweep().await;
     let mut folder = tempfile::Builder::new();
     let mut folder = folder.prefix(control::FOLDER_PREFIX).tempdir().context("cannot make a folder")?;
     folder.disable_cleanup(options.keep);
@@ -143,6 +144,8 @@ async fn sandbox(options: Options) -> anyhow::Result<Ending> {
         std::fs::remove_file(path).ok();
     }
     if options.keep {
+        // Without it the folder is no sandbox's any more.
+        std::fs::remove_file(world::control_in(folder.path())).ok();
         timeline.explain(&format!("Kept: {}", folder.path().display()));
     }
     ending
