@@ -1,0 +1,9 @@
+//! The whole controller against an in-memory Kubernetes API, with scripted DNS servers and Tokio's paused time.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
+
+mod delegation;
+mod dns;
+mod log;
+mod objects;
+mod world;
