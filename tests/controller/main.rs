@@ -4,6 +4,7 @@
 
 mod delegation;
 mod dns;
+mod gslb;
 mod log;
 mod objects;
 mod world;
