@@ -7,4 +7,5 @@ mod dns;
 mod gslb;
 mod log;
 mod objects;
+mod rest;
 mod world;
