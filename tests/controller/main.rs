@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
 
+mod bad_input;
 mod delegation;
 mod dns;
 mod gslb;
 mod log;
 mod objects;
+mod peers;
 mod rest;
 mod world;
