@@ -43,6 +43,7 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
     let referenced = resolve(context, &key, gslb.spec.resource_ref.as_ref(), &mut dependencies);
     let known = known_servers(gslb);
     let services = health_of(context, &key, &referenced.resolution, &mut dependencies);
+    let external_names = external_names(context, &services);
     context.registry.depend_only(&key, &dependencies);
     let endpoint = context.endpoints.get(&key);
     let raw = raw_strategy(&gslb.spec.strategy);
@@ -56,6 +57,7 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
             resolution: referenced.resolution,
             known,
             services,
+            external_names,
             exposed,
             zones,
             taken: BTreeMap::new(),
@@ -182,6 +184,13 @@ fn health_of(
         service_health(context.services.contains(&service_key(service)), context.slices.ready(service))
     };
     services.into_iter().map(|service| (service.clone(), health(service))).collect()
+}
+
+fn external_names(context: &Context, services: &BTreeMap<ServiceName, Health>) -> BTreeSet<ServiceName> {
+    let external = |service: &&ServiceName| {
+        context.services.get(&service_key(service)).is_some_and(|facts| facts.kind == "ExternalName")
+    };
+    services.keys().filter(external).cloned().collect()
 }
 
 /// The addresses of the application here: the configured ones, or those of the referenced object, held for a
