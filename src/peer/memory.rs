@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::Remembered;
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -27,7 +26,7 @@ type Stored = BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>>;
 /// anyway.
 pub(crate) async fn restore(context: &Context) {
     match api(context).get_opt(NAME).await {
-        Ok(Some(stored)) => context.book.restore(parse(&stored), Timestamp::now()),
+        Ok(Some(stored)) => context.book.restore(parse(&stored), context.now()),
         Ok(None) => {}
         Err(error) => {
             tracing::warn!(error = %Chain(&error), name = NAME, "The stored peer views could not be read.");
@@ -80,6 +79,8 @@ fn parse(stored: &ConfigMap) -> Stored {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
     #[test]

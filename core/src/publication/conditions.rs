@@ -191,7 +191,7 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
     }
     if !waiting.is_empty() {
         let waiting = waiting.into_iter().collect::<Vec<_>>().join(", ");
-        return Condition::unknown(kind, "WaitingForPeers", format!("{waiting} has not answered yet"));
+        return Condition::unknown(kind, "WaitingForPeers", format!("no answer yet from {waiting}"));
     }
     Condition::good(kind, "AllAnswered", "every other cluster answers")
 }

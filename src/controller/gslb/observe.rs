@@ -204,7 +204,7 @@ fn exposed(
 ) -> (Exposed, Option<Timestamp>) {
     let mut remembered = context.addresses.lock().expect("no panic while the addresses are locked");
     if matches!(referenced.resolution, Resolution::Failed { .. }) {
-        remembered.remove(key);
+        remembered.insert(key.clone(), None);
         return (Exposed::default(), None);
     }
     if let Some(targets) = context.configured_addresses() {
@@ -213,12 +213,10 @@ fn exposed(
     let shown: Targets =
         referenced.load_balancer.iter().filter_map(|entry| entry.ip.as_deref()?.parse().ok()).collect();
     let empty = shown.is_empty();
-    let last = remembered.get(key).cloned().or_else(|| last_addresses(gslb));
+    // The status speaks for the time before this process only: it lags behind what a pass decided.
+    let last = remembered.get(key).cloned().unwrap_or_else(|| last_addresses(gslb));
     let standing = hold_addresses(shown, last, now);
-    match standing.last {
-        Some(last) => remembered.insert(key.clone(), last),
-        None => remembered.remove(key),
-    };
+    remembered.insert(key.clone(), standing.last);
     let notice = empty.then(|| address_notice(referenced, standing.held_until.is_some()));
     (Exposed { targets: standing.targets, notice }, standing.held_until)
 }
