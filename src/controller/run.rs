@@ -81,6 +81,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
         () = stop => {}
     }
     tasks.shutdown().await;
+    peer::memory::keep_last(&context).await;
     if let Some((provider, _)) = &pass.provider
         && let Err(error) = provider.close().await
     {

@@ -17,6 +17,8 @@ use crate::controller::write::FIELD_MANAGER;
 
 /// Name of the ConfigMap.
 pub(crate) const NAME: &str = "gslb-bridge-peer-views";
+/// Longest that a stop waits for the last store; a Pod has 30 s in all.
+const LAST_STORE: Duration = Duration::from_secs(2);
 /// Transitions within this time are stored together.
 const COALESCE: Duration = Duration::from_secs(1);
 
@@ -52,6 +54,18 @@ pub(crate) async fn keep(context: Arc<Context>) {
                 transitions.mark_changed();
             }
         }
+    }
+}
+
+/// Stores the views when the daemon stops: how old each last word is bounds the last resort of the next run, and
+/// at rest nothing is stored.
+pub(crate) async fn keep_last(context: &Context) {
+    let views = render(&context.book.remember());
+    if views.is_empty() {
+        return;
+    }
+    if !matches!(tokio::time::timeout(LAST_STORE, store(context, &views)).await, Ok(Ok(()))) {
+        tracing::warn!(name = NAME, "The peer views could not be stored at the end.");
     }
 }
 

@@ -186,6 +186,24 @@ async fn a_restart_keeps_the_views_of_silent_peers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_restart_remembers_when_each_peer_was_last_heard() {
+    let cluster = fleet().setting("LAST_RESORT_SECONDS", "600");
+    cluster.dns.answer(US, LOCAL, &[US_TARGET]);
+    let running = cluster.run();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN, US_TARGET])]).await;
+    // Nothing changes for longer than the last resort lasts, so nothing is stored.
+    pass(1200).await;
+    running.stop().await;
+    for server in [US, ZA] {
+        cluster.dns.silence(server, true);
+    }
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    let _running = cluster.run();
+    cluster.tells("app", "Serving", "True", "LastResort").await;
+    cluster.publishes("app", &[(HOST, &[US_TARGET])]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_restart_among_answering_peers_changes_nothing_and_tells_nothing() {
     let cluster = fleet();
     cluster.dns.answer(US, LOCAL, &[US_TARGET]);
@@ -233,10 +251,12 @@ async fn a_peer_that_does_not_exist_yet_delays_nothing_and_is_found_when_it_come
     let _running = cluster.run();
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN, US_TARGET])]).await;
     assert!(start.elapsed() < Duration::from_millis(500), "it took {:?}", start.elapsed());
-    cluster.tells("app", "PeersReachable", "True", "AllAnswered").await;
+    let message = cluster.tells("app", "PeersReachable", "False", "PeerSilent").await;
+    assert!(message.starts_with("za is Absent"), "{message}");
     cluster.dns.answer(ZA, LOCAL, &[ZA_TARGET]);
     cluster.dns.answer(RESOLVER, "gslb-ns-za-cloud.example.com", &[ZA]);
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN, US_TARGET, ZA_TARGET])]).await;
+    cluster.tells("app", "PeersReachable", "True", "AllAnswered").await;
 }
 
 #[tokio::test(start_paused = true)]

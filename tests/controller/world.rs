@@ -22,7 +22,7 @@ use crate::dns::Dns;
 use crate::objects;
 
 /// Longer than anything that the controller may take, in paused time.
-const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 /// Paused time goes on by this much when everything else waits.
 const LOOK: Duration = Duration::from_millis(5);
 
