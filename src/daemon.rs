@@ -1,4 +1,7 @@
 //! Puts the controller together: settings and a client in, a running daemon out.
+//!
+//! [`run`] is the process with its pages; [`control`] is the controller in a [`World`] that the caller makes,
+//! down to the clock.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -6,7 +9,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use gslb_core::changelog::Who;
-use gslb_core::name::GeoTag;
+use gslb_core::name::{DomainName, GeoTag};
+use gslb_provider_contract::Provider;
 use gslb_provider_infoblox::install_crypto_provider;
 use jiff::Timestamp;
 use kube::Client;
@@ -20,7 +24,7 @@ use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
 use crate::controller::context::Context;
 use crate::controller::registry::Registry;
-use crate::controller::run::{Start, run as control};
+use crate::controller::run::{Start, run as follow};
 use crate::controller::slices::Slices;
 use crate::controller::write::Writer;
 use crate::health::{self, Pages, Progress, Readiness};
@@ -34,7 +38,41 @@ use crate::question::{Client as Questions, Network};
 /// How often a peer's known address is looked up again at most (k8gb: its ZoneDelegation period, up to 300 s).
 const GLUE_PERIOD: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// Runs until `stop` completes.
+/// Tells the time.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What the controller meets the world with.
+pub struct World {
+    /// The cluster.
+    pub client: Client,
+    /// Asks peers and resolvers.
+    pub questions: Questions,
+    /// Where delegations are published; `None`: they are kept by hand.
+    pub provider: Option<Arc<dyn Provider>>,
+    /// Where the lines of the change log go besides the cluster.
+    pub shipper: Shipper,
+    /// The time, which goes as fast as Tokio's.
+    pub clock: Clock,
+}
+
+/// What tells how the controller is.
+struct Vitals {
+    metrics: Metrics,
+    progress: Progress,
+    readiness: Readiness,
+}
+
+impl Vitals {
+    fn new(registry: &mut MetricsRegistry, settings: &Settings) -> Self {
+        Self {
+            metrics: Metrics::new(registry, &settings.namespace),
+            progress: Progress::new(),
+            readiness: Readiness::waiting_for(["inputs"]),
+        }
+    }
+}
+
+/// Runs the controller and its pages until `stop` completes.
 ///
 /// # Errors
 /// The daemon could not start.
@@ -44,45 +82,48 @@ pub(crate) async fn run(
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     install_crypto_provider();
-    let settings = Arc::new(settings);
     let mut registry = MetricsRegistry::default();
-    let metrics = Metrics::new(&mut registry, &settings.namespace);
-    let (progress, readiness) = (Progress::new(), Readiness::waiting_for(["inputs"]));
+    let vitals = Vitals::new(&mut registry, &settings);
     let listener = health::bind(&settings.metrics_address).await?;
-    let pages =
-        Pages { registry: Arc::new(registry), progress: progress.clone(), readiness: readiness.clone() };
+    let (progress, readiness) = (vitals.progress.clone(), vitals.readiness.clone());
+    let pages = Pages { registry: Arc::new(registry), progress, readiness };
     let pages = tokio::spawn(async move { axum::serve(listener, pages.router()).await });
-    let provider = provision::provider(&settings, &client, &metrics)?;
-    let provider: Option<Provision> = match provider {
-        Some(provider) => Some((provider, Arc::new(change_log(&settings, &client).await?))),
-        None => None,
+    let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
+    let world = World {
+        provider: provision::provider(&settings, &client, &vitals.metrics)?,
+        client,
+        questions: Questions::new(Network::from_source(settings.dns_source_address), resolvers),
+        shipper: shipper(&settings)?,
+        clock: Arc::new(Timestamp::now),
     };
-    let (changed, changes) = mpsc::unbounded_channel();
-    let context = Arc::new(context(Arc::clone(&settings), client, metrics, changed));
-    let who = who(&settings);
-    let questions = Arc::clone(&context.questions);
-    let start = Start { context, changes, questions, provider, who, progress, readiness };
-    tracing::info!(cluster = %settings.geo_tag, provider = settings.provider.name(), "Started.");
-    control(start, stop).await;
+    start(settings, world, vitals, stop).await?;
     pages.abort();
-    tracing::info!("Stopped.");
     Ok(())
 }
 
-fn context(
-    settings: Arc<Settings>,
-    client: Client,
-    metrics: Metrics,
-    changed: mpsc::UnboundedSender<gslb_core::name::DomainName>,
-) -> Context {
-    let members: BTreeSet<GeoTag> = settings.static_peers();
-    let peers = members.iter().filter(|tag| **tag != settings.geo_tag).cloned();
-    let book = Arc::new(Book::new(peers, changed, metrics.clone()));
-    let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
-    let network = Network::from_source(settings.dns_source_address);
-    let questions = Arc::new(PeerQuestions::new(Questions::new(network, resolvers), settings.peer_ports()));
-    let glue_period = settings.periods.zone_delegation.map_or(GLUE_PERIOD, |period| period.min(GLUE_PERIOD));
-    Context {
+/// Runs the controller in a world of the caller's, without pages, until `stop` completes.
+///
+/// # Errors
+/// The controller could not start.
+pub async fn control(settings: Settings, world: World, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+    let vitals = Vitals::new(&mut MetricsRegistry::default(), &settings);
+    start(settings, world, vitals, stop).await
+}
+
+async fn start(
+    settings: Settings,
+    world: World,
+    vitals: Vitals,
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
+    let settings = Arc::new(settings);
+    let World { client, questions, provider, shipper, clock } = world;
+    let log = change_log(&settings, &client, shipper, clock())?;
+    let provider: Option<Provision> = provider.map(|provider| (provider, Arc::new(log)));
+    let (changed, changes) = mpsc::unbounded_channel();
+    let questions = Arc::new(PeerQuestions::new(questions, settings.peer_ports()));
+    let Vitals { metrics, progress, readiness } = vitals;
+    let context = Arc::new(Context {
         announcer: Announcer::new(client.clone(), settings.pod_name.clone()),
         client,
         ingresses: Cache::new(),
@@ -91,29 +132,50 @@ fn context(
         endpoints: Cache::new(),
         zones: Cache::new(),
         registry: Registry::default(),
-        book,
-        glue: Glue::new(glue_period),
-        questions,
+        book: Arc::new(book(&settings, changed, &metrics)),
+        glue: Glue::new(
+            settings.periods.zone_delegation.map_or(GLUE_PERIOD, |period| period.min(GLUE_PERIOD)),
+        ),
+        questions: Arc::clone(&questions),
         writer: Writer::default(),
         addresses: std::sync::Mutex::default(),
-        members: members.into_iter().collect(),
+        members: settings.static_peers().into_iter().collect(),
         metrics,
-        settings,
-    }
+        clock,
+        settings: Arc::clone(&settings),
+    });
+    let who = who(&settings);
+    let start = Start { context, changes, questions, provider, who, progress, readiness };
+    tracing::info!(cluster = %settings.geo_tag, provider = settings.provider.name(), "Started.");
+    follow(start, stop).await;
+    tracing::info!("Stopped.");
+    Ok(())
 }
 
-/// Opens the log before anything may be changed at a provider.
-async fn change_log(settings: &Settings, client: &Client) -> anyhow::Result<ChangeLog> {
+/// The views of all peers but ourselves.
+fn book(settings: &Settings, changed: mpsc::UnboundedSender<DomainName>, metrics: &Metrics) -> Book {
+    let members: BTreeSet<GeoTag> = settings.static_peers();
+    Book::new(members.into_iter().filter(|tag| *tag != settings.geo_tag), changed, metrics.clone())
+}
+
+fn shipper(settings: &Settings) -> anyhow::Result<Shipper> {
+    let shipper = Shipper::to_stdout();
+    let Some(path) = &settings.change_log.file else { return Ok(shipper) };
+    shipper.and_to_file(path).with_context(|| format!("CHANGE_LOG_FILE {} cannot be opened", path.display()))
+}
+
+/// The log is read when it is first needed: while it cannot be, nothing is changed at a provider, and everything
+/// else goes on.
+fn change_log(
+    settings: &Settings,
+    client: &Client,
+    shipper: Shipper,
+    now: Timestamp,
+) -> anyhow::Result<ChangeLog> {
     let key = settings.change_log.hmac_key_file.as_deref().map(read_seal_key).transpose()?;
-    let mut shipper = Shipper::to_stdout();
-    if let Some(path) = &settings.change_log.file {
-        shipper = shipper
-            .and_to_file(path)
-            .with_context(|| format!("CHANGE_LOG_FILE {} cannot be opened", path.display()))?;
-    }
     // Two lives of one pod must differ.
-    let writer = format!("{}/{}", settings.pod_name, Timestamp::now());
-    ChangeLog::open(client.clone(), &writer, key, shipper).await.context("the change log cannot be opened")
+    let writer = format!("{}/{now}", settings.pod_name);
+    Ok(ChangeLog::new(client.clone(), &writer, key, shipper))
 }
 
 fn who(settings: &Settings) -> Who {

@@ -4,7 +4,7 @@ pub mod audit;
 pub mod cli;
 pub mod config;
 mod controller;
-mod daemon;
+pub mod daemon;
 pub mod dns;
 pub mod health;
 mod metrics;

@@ -116,6 +116,11 @@ pub enum SpecWarning {
         "a CoreDNS with the k8s_crd plugin ignores the weights because tag {0} has a dash; gslb-bridge's own DNS server honours them"
     )]
     WeightTagWithDash(GeoTag),
+    /// A weight for nobody.
+    #[error(
+        "spec.strategy.weight names {0}, which is none of the fleet's clusters ({1}); correct the tag or remove it"
+    )]
+    UnknownWeightTag(GeoTag, String),
     /// A member without a weight.
     #[error(
         "spec.strategy.weight gives no weight to {0}: a CoreDNS with the k8s_crd plugin ignores the weights while that cluster is answered; give every cluster a weight"
@@ -185,17 +190,19 @@ impl RawStrategy {
 impl Accepted {
     /// What will not work as the user may expect, given the fleet's members (own tag included).
     pub fn warnings(&self, members: &[GeoTag]) -> Vec<SpecWarning> {
+        let known = || members.iter().map(GeoTag::as_str).collect::<Vec<_>>().join(", ");
         match &self.strategy {
             Strategy::Failover { primary: None } => vec![SpecWarning::NoPrimary],
             Strategy::Failover { primary: Some(primary) } if !members.contains(primary) => {
-                let known = members.iter().map(GeoTag::as_str).collect::<Vec<_>>().join(", ");
-                vec![SpecWarning::UnknownPrimary(primary.clone(), known)]
+                vec![SpecWarning::UnknownPrimary(primary.clone(), known())]
             }
             Strategy::RoundRobin { weights } if !weights.is_empty() => {
+                let unknown = weights.keys().filter(|tag| !members.contains(tag));
                 let dashed = weights.keys().filter(|tag| tag.as_str().contains('-'));
                 let missing = members.iter().filter(|tag| !weights.contains_key(*tag));
-                dashed
-                    .map(|tag| SpecWarning::WeightTagWithDash(tag.clone()))
+                unknown
+                    .map(|tag| SpecWarning::UnknownWeightTag(tag.clone(), known()))
+                    .chain(dashed.map(|tag| SpecWarning::WeightTagWithDash(tag.clone())))
                     .chain(missing.map(|tag| SpecWarning::PartialWeights(tag.clone())))
                     .collect()
             }
@@ -269,6 +276,18 @@ mod tests {
         assert_eq!(
             spec.accept().unwrap().warnings(&[tag("eu"), tag("us")]),
             [SpecWarning::UnknownPrimary(tag("xx"), "eu, us".into())]
+        );
+    }
+
+    #[test]
+    fn a_weight_for_a_tag_that_nobody_has_is_warned_about() {
+        let spec = RawStrategy {
+            weight: [("eu".to_owned(), 5), ("mars".to_owned(), 5)].into(),
+            ..raw("roundRobin")
+        };
+        assert_eq!(
+            spec.accept().unwrap().warnings(&[tag("eu")]),
+            [SpecWarning::UnknownWeightTag(tag("mars"), "eu".into())]
         );
     }
 

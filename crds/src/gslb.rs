@@ -263,6 +263,8 @@ pub(crate) fn rules() -> Rules {
         ],
         extra: vec![
             ("spec.serviceHealthPolicy", json!({ "default": "Any", "enum": ["Any", "All"] })),
+            // A negative share means nothing; the upper end is a sentence in a condition, as in k8gb.
+            ("spec.strategy.weight", json!({ "additionalProperties": { "type": "integer", "minimum": 0 } })),
             ("spec.resourceRef", json!({ "x-kubernetes-map-type": "atomic" })),
             ("spec.resourceRef.matchExpressions", json!({ "x-kubernetes-list-type": "atomic" })),
             ("spec.resourceRef.matchExpressions[].values", json!({ "x-kubernetes-list-type": "atomic" })),

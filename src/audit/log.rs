@@ -92,19 +92,24 @@ impl ChangeLog {
         key: Option<SealKey>,
         shipper: Shipper,
     ) -> Result<Self, AuditError> {
-        let log = Self {
+        let log = Self::new(client, writer, key, shipper);
+        let mut head = log.head.lock().await;
+        let tail = log.tail(&mut head).await?;
+        head.state = State::Known(tail);
+        drop(head);
+        Ok(log)
+    }
+
+    /// A log that is opened by its first use, and by each further one until that succeeds.
+    pub fn new(client: Client, writer: &str, key: Option<SealKey>, shipper: Shipper) -> Self {
+        Self {
             api: Api::all(client.clone()),
             listing: Api::all(client),
             writer: writer.to_owned(),
             key,
             head: tokio::sync::Mutex::new(Head { state: State::Doubtful, shipper }),
             under_way: UnderWay::default(),
-        };
-        let mut head = log.head.lock().await;
-        let tail = log.tail(&mut head).await?;
-        head.state = State::Known(tail);
-        drop(head);
-        Ok(log)
+        }
     }
 
     /// Stores the intent. The provider may be called only with the [`Pending`] that this returns.

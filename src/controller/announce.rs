@@ -23,19 +23,22 @@ struct Told {
     since: Timestamp,
 }
 
+type ToldConditions = BTreeMap<ConditionKind, Told>;
+
 /// What was told last about every object.
 ///
 /// The memory comes before the object's own status: a definition that prunes our conditions must not make
 /// every pass a transition.
 pub(crate) struct Announcer {
     recorder: Recorder,
-    told: Mutex<BTreeMap<(&'static str, Key), BTreeMap<ConditionKind, Told>>>,
+    told: Mutex<BTreeMap<(&'static str, Key), ToldConditions>>,
+    warned: Mutex<BTreeMap<(&'static str, Key), String>>,
 }
 
 impl Announcer {
     pub(crate) fn new(client: Client, instance: String) -> Self {
         let reporter = Reporter { controller: CONTROLLER.to_owned(), instance: Some(instance) };
-        Self { recorder: Recorder::new(client, reporter), told: Mutex::new(BTreeMap::new()) }
+        Self { recorder: Recorder::new(client, reporter), told: Mutex::default(), warned: Mutex::default() }
     }
 
     /// Gives the conditions their transition times, and the events that tell what changed.
@@ -90,8 +93,21 @@ impl Announcer {
         }
     }
 
-    /// Publishes one event about something that no condition tells.
-    pub(crate) async fn warn(&self, reason: &str, note: String, object: &ObjectReference) {
+    /// Publishes one event about something that no condition tells; the same thing once only.
+    pub(crate) async fn warn(
+        &self,
+        (kind, key): (&'static str, Key),
+        reason: &str,
+        note: String,
+        object: &ObjectReference,
+    ) {
+        let last = {
+            let mut warned = self.warned.lock().expect("no panic while the warnings are locked");
+            warned.insert((kind, key), note.clone())
+        };
+        if last.as_ref() == Some(&note) {
+            return;
+        }
         let event = Event {
             type_: EventType::Warning,
             reason: reason.to_owned(),
@@ -104,11 +120,13 @@ impl Announcer {
 
     /// Forgets a deleted object.
     pub(crate) fn forget(&self, kind: &'static str, key: &Key) {
-        self.told.lock().expect("no panic while the conditions are locked").remove(&(kind, key.clone()));
+        let object = (kind, key.clone());
+        self.told.lock().expect("no panic while the conditions are locked").remove(&object);
+        self.warned.lock().expect("no panic while the warnings are locked").remove(&object);
     }
 }
 
-fn from_live(live: &[v1::Condition]) -> BTreeMap<ConditionKind, Told> {
+fn from_live(live: &[v1::Condition]) -> ToldConditions {
     let told = live.iter().filter_map(|condition| {
         let kind = ConditionKind::ALL.into_iter().find(|kind| kind.as_str() == condition.type_)?;
         let status = match condition.status.as_str() {
@@ -128,7 +146,7 @@ fn from_live(live: &[v1::Condition]) -> BTreeMap<ConditionKind, Told> {
 }
 
 /// Whether a condition is worth an event: it changed; a new object's good conditions are told by `Ready` alone,
-/// and `Ready` does not repeat the condition that it lends its words from.
+/// what is not known yet is no news, and `Ready` does not repeat the condition that it lends its words from.
 fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
     let repeats = condition.kind == ConditionKind::Ready
         && all.iter().any(|other| {
@@ -138,7 +156,16 @@ fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) ->
         return false;
     }
     match previous {
-        None => !condition.is_true() || condition.kind == ConditionKind::Ready,
+        None => match condition.status {
+            Truth::True => condition.kind == ConditionKind::Ready,
+            Truth::False => true,
+            Truth::Unknown => false,
+        },
+        Some(told) if told.status == Truth::Unknown => match condition.status {
+            Truth::True => condition.kind == ConditionKind::Ready,
+            Truth::False => true,
+            Truth::Unknown => told.reason != condition.reason,
+        },
         Some(told) => {
             (told.status, told.reason.as_str(), told.message.as_str())
                 != (condition.status, condition.reason, condition.message.as_str())
@@ -181,6 +208,21 @@ mod tests {
         let resolved = Condition::bad(ConditionKind::Resolved, "ReferenceNotFound", "gone");
         let ready = gslb_core::condition::ready(&[&resolved], "");
         assert!(!is_news(&ready, None, &[resolved, ready.clone()]));
+    }
+
+    #[test]
+    fn what_is_not_known_yet_is_told_when_it_is_bad() {
+        let kind = ConditionKind::PeersReachable;
+        let waiting = |of| Condition::unknown(kind, "WaitingForPeers", of);
+        let (good, bad) = (Condition::good(kind, "AllAnswered", ""), Condition::bad(kind, "PeerSilent", ""));
+        let news = |condition: &Condition, before: Option<Told>| {
+            is_news(condition, before.as_ref(), std::slice::from_ref(condition))
+        };
+        assert!(!news(&waiting("us, za"), None));
+        assert!(!news(&waiting("za"), Some(told(&waiting("us, za")))));
+        assert!(!news(&good, Some(told(&waiting("za")))));
+        assert!(news(&bad, Some(told(&waiting("za")))));
+        assert!(news(&good, Some(told(&bad))));
     }
 
     #[test]

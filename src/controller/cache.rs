@@ -82,12 +82,12 @@ impl<V: Clone + PartialEq> Cache<V> {
     /// Waits until the first list has been read whole. Nothing may be taken for absent before.
     pub(crate) async fn synced(&self) {
         // The sender lives as long as `self`.
-        let _ = self.synced.subscribe().wait_for(|synced| *synced).await.is_ok();
+        drop(self.synced.subscribe().wait_for(|synced| *synced).await);
     }
 
-    /// Waits until a fact changes.
-    pub(crate) async fn changed(&self) {
-        let _ = self.version.subscribe().changed().await.is_ok();
+    /// Tells when a fact changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
     }
 
     /// Follows a watch until it ends, telling every fact that changed.

@@ -23,6 +23,9 @@ use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
 use crate::peer::glue::Glue;
 
+/// Tells the time. Tests give one that follows their own time.
+pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
 /// Shared by all passes.
 pub(crate) struct Context {
     pub(crate) client: Client,
@@ -38,15 +41,17 @@ pub(crate) struct Context {
     pub(crate) questions: Arc<PeerQuestions>,
     pub(crate) writer: Writer,
     pub(crate) announcer: Announcer,
-    pub(crate) addresses: Mutex<BTreeMap<Key, LastAddresses>>,
+    /// The addresses that each Gslb had last; `None`: it is known to have none.
+    pub(crate) addresses: Mutex<BTreeMap<Key, Option<LastAddresses>>>,
     pub(crate) members: Vec<GeoTag>,
     pub(crate) metrics: Metrics,
+    pub(crate) clock: Clock,
 }
 
 impl Context {
-    /// Now. The only place where a pass reads the clock.
+    /// Now. The only place where the clock is read.
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::now()
+        (self.clock)()
     }
 
     /// The zones that this cluster serves: those of the configuration and those of ZoneDelegations.

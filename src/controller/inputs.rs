@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures::StreamExt;
-use gslb_crds::{DnsEndpoint, marks};
+use gslb_crds::DnsEndpoint;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
@@ -104,9 +104,8 @@ fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
 }
 
 fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
-    let local = format!("{}={}", marks::DNS_TYPE, marks::DNS_TYPE_LOCAL);
-    let endpoints =
-        stream::<DeserializeGuard<DnsEndpoint>>(context, &watcher::Config::default().labels(&local));
+    // All of them, also those without our labels: an apply would take a foreign object of the same name over.
+    let endpoints = stream::<DeserializeGuard<DnsEndpoint>>(context, &watcher::Config::default());
     context.endpoints.follow(endpoints, EndpointFacts::read, move |changed| {
         if changed.after.is_none() {
             context.writer.forget(gslb::apply::WHAT, changed.key);

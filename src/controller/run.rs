@@ -10,7 +10,7 @@ use gslb_core::name::DomainName;
 use kube::core::DeserializeGuard;
 use kube::runtime::applier;
 use kube::runtime::controller::{Action, Config};
-use kube::runtime::reflector::{self, ObjectRef};
+use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -66,37 +66,14 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
         inputs::synced(&context).await;
         gslb_store.wait_until_ready().await.unwrap_or_default();
         register_all(&context, &triggers);
-        load_unsettled(&pass).await;
         start.readiness.set_ready("inputs");
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
         tasks.spawn(bootstrap(Arc::clone(&context)));
-        let gslbs = applier(
-            |object, pass| Box::pin(gslb::reconcile(object, pass)),
-            |object: Arc<gslb::Guarded>, error: &PassError, pass: Arc<Pass>| {
-                let key = Key::of(&*object);
-                pass.context.metrics.pass_failed(&key.namespace, &key.name);
-                retry(object, error, pass)
-            },
-            Arc::clone(&pass),
-            gslb_store,
-            queue(gslb_queue),
-            Config::default().concurrency(GSLB_PASSES),
-        );
-        let zones = applier(
-            |object, pass| Box::pin(zone_delegation::reconcile(object, pass)),
-            retry,
-            Arc::clone(&pass),
-            zone_store,
-            queue(zone_queue),
-            Config::default().concurrency(ZONE_PASSES),
-        );
         triggers.send(Trigger::AllGslbs);
         triggers.send(Trigger::AllZoneDelegations);
-        futures::future::join(
-            gslbs.for_each(|done| finished(&pass, done)),
-            zones.for_each(|done| finished(&pass, done)),
-        )
-        .await;
+        let gslbs = gslb_passes(Arc::clone(&pass), gslb_store, gslb_queue);
+        let zones = zone_passes(Arc::clone(&pass), zone_store, zone_queue);
+        futures::future::join(gslbs, zones).await;
     };
     tokio::select! {
         () = work => {}
@@ -104,11 +81,41 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
         () = stop => {}
     }
     tasks.shutdown().await;
+    peer::memory::keep_last(&context).await;
     if let Some((provider, _)) = &pass.provider
         && let Err(error) = provider.close().await
     {
         tracing::warn!(error = %Chain(&error), "The provider could not be closed.");
     }
+}
+
+/// Makes the passes over Gslbs that are asked for.
+async fn gslb_passes(
+    pass: Arc<Pass>,
+    store: Store<gslb::Guarded>,
+    asked: mpsc::UnboundedReceiver<ObjectRef<gslb::Guarded>>,
+) {
+    let failed = |object: Arc<gslb::Guarded>, error: &PassError, pass: Arc<Pass>| {
+        let key = Key::of(&*object);
+        pass.context.metrics.pass_failed(&key.namespace, &key.name);
+        retry(object, error, pass)
+    };
+    let config = Config::default().concurrency(GSLB_PASSES);
+    let make = |object, pass| Box::pin(gslb::reconcile(object, pass));
+    let passes = applier(make, failed, Arc::clone(&pass), store, queue(asked), config);
+    passes.for_each(|done| finished(&pass, done)).await;
+}
+
+/// Makes the passes over ZoneDelegations that are asked for.
+async fn zone_passes(
+    pass: Arc<Pass>,
+    store: Store<zone_delegation::Guarded>,
+    asked: mpsc::UnboundedReceiver<ObjectRef<zone_delegation::Guarded>>,
+) {
+    let config = Config::default().concurrency(ZONE_PASSES);
+    let make = |object, pass| Box::pin(zone_delegation::reconcile(object, pass));
+    let passes = applier(make, retry, Arc::clone(&pass), store, queue(asked), config);
+    passes.for_each(|done| finished(&pass, done)).await;
 }
 
 /// The hosts of all Gslbs are known before the first one is published: the older of two must win at once.
@@ -117,29 +124,6 @@ fn register_all(context: &Context, triggers: &Triggers) {
     for guarded in triggers.gslb_store.state() {
         if let Ok(gslb) = &guarded.0 {
             gslb::observe::register(context, gslb, &zones);
-        }
-    }
-}
-
-/// Changes that an earlier run began and nobody saw the end of.
-async fn load_unsettled(pass: &Pass) {
-    let Some((_, log)) = &pass.provider else { return };
-    loop {
-        match log.unsettled().await {
-            Ok(all) => {
-                for pending in all {
-                    match DomainName::parse(&pending.intent().change.zone) {
-                        Ok(zone) => pass.zones.leave_unsettled(zone, pending),
-                        Err(error) => tracing::warn!(%error, "A change of the log names no zone."),
-                    }
-                }
-                return;
-            }
-            // Without the log nothing may be written anyway.
-            Err(error) => {
-                tracing::warn!(error = %Chain(&error), "The change log could not be read; it is tried again.");
-                tokio::time::sleep(BOOTSTRAP_PAUSE).await;
-            }
         }
     }
 }

@@ -11,12 +11,15 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::cache::Key;
 
 /// Name under which our fields are owned (server-side apply).
 pub(crate) const FIELD_MANAGER: &str = "gslb-bridge";
+
+/// What the API server says of an apply with fields that its definition does not have.
+const UNDECLARED: &str = "field not declared in schema";
 
 /// What the watch shows of an object now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,10 +79,15 @@ impl Writer {
     {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(body);
-        let object = if what.status {
-            api.patch_status(&what.key.name, &params, &patch).await?
-        } else {
+        let object = if !what.status {
             api.patch(&what.key.name, &params, &patch).await?
+        } else {
+            match api.patch_status(&what.key.name, &params, &patch).await {
+                Err(kube::Error::Api(answer)) if answer.message.contains(UNDECLARED) => {
+                    merge_status(&what, api).await?
+                }
+                answer => answer?,
+            }
         };
         let result =
             Live { resource_version: object.resource_version().unwrap_or_default(), view: view(&object) };
@@ -99,6 +107,28 @@ impl Writer {
     }
 }
 
+/// Writes a status whose definition lacks some of our fields, as k8gb's does: an apply of undeclared fields is an
+/// error of the API server, while a merge has them pruned.
+async fn merge_status<K>(what: &Write<'_>, api: &Api<K>) -> kube::Result<K>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let live = what.live.map_or(&Value::Null, |live| &live.view);
+    let body = json!({"status": replacing(live, &what.desired)});
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    api.patch_status(&what.key.name, &params, &Patch::Merge(&body)).await
+}
+
+/// The merge patch that makes `live` into `desired`: what is gone has to be named.
+fn replacing(live: &Value, desired: &Value) -> Value {
+    let (Some(live), Some(desired)) = (live.as_object(), desired.as_object()) else { return desired.clone() };
+    let gone = live.keys().filter(|key| !desired.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let kept = desired
+        .iter()
+        .map(|(key, value)| (key.clone(), replacing(live.get(key).unwrap_or(&Value::Null), value)));
+    gone.chain(kept).collect()
+}
+
 /// One write.
 pub(crate) struct Write<'a> {
     /// Kind of write, so that an object and its status are told apart.
@@ -111,9 +141,18 @@ pub(crate) struct Write<'a> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    #[test]
+    fn a_merge_names_what_is_gone() {
+        let live = json!({"hosts": {"a": "Healthy", "b": "Healthy"}, "old": 1, "list": [1]});
+        let desired = json!({"hosts": {"a": "Unhealthy"}, "list": [2]});
+        assert_eq!(
+            replacing(&live, &desired),
+            json!({"hosts": {"a": "Unhealthy", "b": null}, "old": null, "list": [2]})
+        );
+        assert_eq!(replacing(&Value::Null, &desired), desired);
+    }
 
     fn live(version: &str, view: Value) -> Live {
         Live { resource_version: version.into(), view }

@@ -80,7 +80,7 @@ impl PeerQuestions {
         match self.client.resolve(ns_name).await {
             Resolved::Found { addresses, .. } => Word::Found(addresses),
             Resolved::Absent { .. } => Word::Absent,
-            Resolved::NoWord(_) => Word::NoWord,
+            Resolved::NoWord(_) => Word::Silent,
         }
     }
 

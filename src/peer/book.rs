@@ -92,6 +92,13 @@ impl Book {
         self.lock().hosts.keys().cloned().collect()
     }
 
+    /// The hosts about which a peer has not been heard, or found silent, since the start.
+    pub(crate) fn without_verdict(&self, tag: &GeoTag) -> Vec<DomainName> {
+        let plain = self.lock();
+        let views = plain.peers.get(tag).into_iter().flat_map(PeerViews::iter);
+        views.filter(|(_, view)| !view.has_verdict()).map(|(host, _)| host.clone()).collect()
+    }
+
     /// Takes in a round of one peer and host.
     pub(crate) fn hear(&self, tag: &GeoTag, host: &DomainName, round: &Round, now: Timestamp) {
         let mut plain = self.lock();

@@ -25,7 +25,7 @@ pub(crate) enum Word {
     /// The name certainly has none.
     Absent,
     /// No resolver said anything final.
-    NoWord,
+    Silent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Entry {
                     self.addresses.clear();
                 }
             }
-            Word::NoWord => {}
+            Word::Silent => {}
         }
         if self.addresses.is_empty() || self.absences > 0 {
             self.next = now + self.pause;
@@ -203,7 +203,7 @@ mod tests {
         let glue = glue(&[]);
         glue.hear(&peer(), found("198.51.100.53"), at(0));
         for second in 1..50 {
-            glue.hear(&peer(), Word::NoWord, at(second));
+            glue.hear(&peer(), Word::Silent, at(second));
         }
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
     }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use gslb_core::name::DomainName;
-use jiff::Timestamp;
 
 use super::ask::PeerQuestions;
 use super::glue::PeerZone;
@@ -21,9 +20,10 @@ const LONGEST_LOOK: Duration = Duration::from_secs(5);
 /// Looks names up when they are due, until the daemon ends.
 pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, triggers: Triggers) {
     let mut changed = context.glue.changed();
+    let mut zones = context.zones.changes();
     loop {
         keep(&context);
-        let (due, _) = context.glue.due(Timestamp::now());
+        let (due, _) = context.glue.due(context.now());
         futures::stream::iter(due)
             .for_each_concurrent(AT_ONCE, |(peer, ns_name)| look_up(&context, &questions, peer, ns_name))
             .await;
@@ -35,21 +35,21 @@ pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tr
             changed.mark_unchanged();
             triggers.send(Trigger::AllZoneDelegations);
         }
-        let now = Timestamp::now();
+        let now = context.now();
         let (_, next) = context.glue.due(now);
         let wait =
             next.and_then(|at| Duration::try_from(at.duration_since(now)).ok()).unwrap_or(LONGEST_LOOK);
         tokio::select! {
             () = tokio::time::sleep(wait.clamp(Duration::from_millis(100), LONGEST_LOOK)) => {}
             // A new zone: its peers are looked up at once.
-            () = context.zones.changed() => {}
+            Ok(()) = zones.changed() => {}
         }
     }
 }
 
 async fn look_up(context: &Context, questions: &PeerQuestions, peer: PeerZone, ns_name: DomainName) {
     let word = questions.glue(&ns_name).await;
-    context.glue.hear(&peer, word, Timestamp::now());
+    context.glue.hear(&peer, word, context.now());
 }
 
 /// Every static peer in every zone, with what the ZoneDelegations' status still tells of them.
@@ -66,5 +66,5 @@ fn keep(context: &Context) {
     }
     let known: BTreeSet<_> =
         context.zones.select(|_, _| true).into_iter().flat_map(|(_, facts)| facts.servers).collect();
-    context.glue.keep(names, &known, Timestamp::now());
+    context.glue.keep(names, &known, context.now());
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::Remembered;
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -18,6 +17,8 @@ use crate::controller::write::FIELD_MANAGER;
 
 /// Name of the ConfigMap.
 pub(crate) const NAME: &str = "gslb-bridge-peer-views";
+/// Longest that a stop waits for the last store; a Pod has 30 s in all.
+const LAST_STORE: Duration = Duration::from_secs(2);
 /// Transitions within this time are stored together.
 const COALESCE: Duration = Duration::from_secs(1);
 
@@ -27,7 +28,7 @@ type Stored = BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>>;
 /// anyway.
 pub(crate) async fn restore(context: &Context) {
     match api(context).get_opt(NAME).await {
-        Ok(Some(stored)) => context.book.restore(parse(&stored), Timestamp::now()),
+        Ok(Some(stored)) => context.book.restore(parse(&stored), context.now()),
         Ok(None) => {}
         Err(error) => {
             tracing::warn!(error = %Chain(&error), name = NAME, "The stored peer views could not be read.");
@@ -56,6 +57,18 @@ pub(crate) async fn keep(context: Arc<Context>) {
     }
 }
 
+/// Stores the views when the daemon stops: how old each last word is bounds the last resort of the next run, and
+/// at rest nothing is stored.
+pub(crate) async fn keep_last(context: &Context) {
+    let views = render(&context.book.remember());
+    if views.is_empty() {
+        return;
+    }
+    if !matches!(tokio::time::timeout(LAST_STORE, store(context, &views)).await, Ok(Ok(()))) {
+        tracing::warn!(name = NAME, "The peer views could not be stored at the end.");
+    }
+}
+
 async fn store(context: &Context, views: &BTreeMap<String, String>) -> kube::Result<()> {
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": views});
     let params = PatchParams::apply(FIELD_MANAGER).force();
@@ -80,6 +93,8 @@ fn parse(stored: &ConfigMap) -> Stored {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
     #[test]

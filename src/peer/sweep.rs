@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::Round;
 use gslb_core::zone::{Zone, local_targets_name, zone_of};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::ask::{Ask, Effort, PeerQuestions};
 use crate::controller::context::Context;
@@ -26,12 +27,12 @@ pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, ta
     let mut glue_changed = context.glue.changed();
     let mut sweep = Sweep::new(context, questions, tag);
     loop {
-        let now = Timestamp::now();
+        let now = sweep.context.now();
         sweep.context.book.tick(&sweep.tag, now);
         let look = sweep.ask_what_is_due(now);
         tokio::select! {
             Some(rounds) = sweep.asking.join_next() => sweep.take(rounds.unwrap_or_default()),
-            () = tokio::time::sleep_until(look.into()) => {}
+            () = tokio::time::sleep_until(look) => {}
             Ok(()) = hosts_changed.changed() => sweep.ask_new_hosts(),
             Ok(()) = glue_changed.changed() => sweep.next = Instant::now(),
         }
@@ -84,6 +85,8 @@ impl Sweep {
         self.started = Instant::now();
         self.next = self.started + (period - jitter);
         self.ask_new_hosts();
+        // Without a first verdict one lost packet would be one.
+        self.ask(self.context.book.without_verdict(&self.tag), Effort::Doubt);
         self.ask(self.context.book.hosts(), Effort::Sweep);
     }
 
@@ -115,7 +118,7 @@ impl Sweep {
     }
 
     fn take(&mut self, rounds: Vec<(DomainName, Round)>) {
-        let now = Timestamp::now();
+        let now = self.context.now();
         for (host, round) in rounds {
             self.in_flight.remove(&host);
             self.context.book.hear(&self.tag, &host, &round, now);

@@ -91,6 +91,9 @@ fn resolved_condition(seen: &Observation<'_>, publication: &Publication) -> Cond
         );
         return Condition::bad(kind, "NoServices", message);
     }
+    if let Some(message) = external_names(seen, publication) {
+        return Condition::bad(kind, "ServiceExternalName", message);
+    }
     match &seen.exposed.notice {
         Some((reason, message)) if seen.exposed.targets.is_empty() => {
             Condition::bad(kind, reason, message.clone())
@@ -98,6 +101,20 @@ fn resolved_condition(seen: &Observation<'_>, publication: &Publication) -> Cond
         Some((reason, message)) => Condition::good(kind, reason, message.clone()),
         None => Condition::good(kind, "Resolved", "hosts, Services and addresses were found"),
     }
+}
+
+fn external_names(seen: &Observation<'_>, publication: &Publication) -> Option<String> {
+    let services = publication.hosts.iter().flat_map(|host| &host.services);
+    let external: BTreeSet<String> = services
+        .filter(|service| seen.external_names.contains(service))
+        .map(|ServiceName { namespace, name }| format!("{namespace}/{name}"))
+        .collect();
+    let names = external.into_iter().collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| {
+        format!(
+            "Service {names} is of type ExternalName, which never has endpoints and so is never healthy; use a Service with endpoints"
+        )
+    })
 }
 
 fn serving_condition(publication: &Publication) -> Condition {
@@ -149,10 +166,14 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
     let kind = ConditionKind::PeersReachable;
     let mut silent = BTreeMap::new();
     let mut waiting = BTreeSet::new();
-    let mut any = false;
     for host in &publication.hosts {
-        for (tag, peer) in seen.peers.get(&host.host).into_iter().flatten() {
-            any = true;
+        let peers = seen.peers.get(&host.host);
+        for tag in seen.members.iter().filter(|tag| **tag != seen.own) {
+            if !peers.is_some_and(|peers| peers.contains_key(tag)) {
+                silent.insert(tag.clone(), format!("{tag} is Absent (its name server has no address yet)"));
+            }
+        }
+        for (tag, peer) in peers.into_iter().flatten() {
             if !peer.answering && host.decision.is_none() {
                 waiting.insert(tag.to_string());
             } else if !peer.answering {
@@ -162,15 +183,15 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
             }
         }
     }
-    if !any {
-        return Condition::good(kind, "NoPeers", "no other cluster is known");
+    if seen.members.len() <= 1 {
+        return Condition::good(kind, "NoPeers", "this cluster is the only one of its fleet");
     }
     if !silent.is_empty() {
         return Condition::bad(kind, "PeerSilent", silent.into_values().collect::<Vec<_>>().join("; "));
     }
     if !waiting.is_empty() {
         let waiting = waiting.into_iter().collect::<Vec<_>>().join(", ");
-        return Condition::unknown(kind, "WaitingForPeers", format!("{waiting} has not answered yet"));
+        return Condition::unknown(kind, "WaitingForPeers", format!("no answer yet from {waiting}"));
     }
     Condition::good(kind, "AllAnswered", "every other cluster answers")
 }

@@ -82,6 +82,8 @@ pub struct Observation<'a> {
     pub known: Vec<Server>,
     /// Health of every Service that a host names.
     pub services: BTreeMap<ServiceName, Health>,
+    /// Services that are only another name for something outside and so never have endpoints.
+    pub external_names: BTreeSet<ServiceName>,
     /// This cluster's addresses.
     pub exposed: Exposed,
     /// The zones that this cluster serves.

@@ -28,6 +28,7 @@ fn pass() -> Pass {
         resolution: Resolution::Found(vec![]),
         known: vec![],
         services: [].into(),
+        external_names: BTreeSet::new(),
         exposed: Exposed { targets: targets(FRA), notice: None },
         zones: &[],
         taken: [].into(),
@@ -144,7 +145,14 @@ fn a_healthy_host_is_announced_and_answered() {
     assert_eq!(publication.unanswered, UnansweredHosts::default());
     assert_eq!(publication.ready(), (Truth::True, "Ready", "the records are published"));
     assert_eq!(publication.serving().1, "Strategy");
-    assert_eq!(publication.peers().1, "NoPeers");
+    let absent = "nyc is Absent (its name server has no address yet); sin is Absent (its name server has no address yet)";
+    assert_eq!(publication.peers(), (Truth::False, "PeerSilent", absent));
+}
+
+#[test]
+fn a_fleet_of_one_cluster_has_no_peers_to_reach() {
+    let alone = Pass { members: vec![tag("fra")], ..pass().healthy(HOST) };
+    assert_eq!((alone.publish().peers().0, alone.publish().peers().1), (Truth::True, "NoPeers"));
 }
 
 #[test]
@@ -254,8 +262,8 @@ fn a_healthy_cluster_without_addresses_announces_nothing_and_says_why() {
 
 #[test]
 fn a_host_is_not_published_before_its_peers_had_time_but_its_local_record_is() {
-    let waiting = pass().healthy(HOST).peer(HOST, "nyc", Tier::Unknown, &[]).waiting(HOST);
-    let publication = waiting.publish();
+    let unheard = pass().healthy(HOST).peer(HOST, "nyc", Tier::Unknown, &[]);
+    let publication = unheard.peer(HOST, "sin", Tier::Unknown, &[]).waiting(HOST).publish();
     assert_eq!(publication.endpoints, [record(&format!("localtargets-{HOST}"), FRA)]);
     assert_eq!(publication.unanswered, unanswered(HOST, EmptyAnswer::ServFail));
     assert_eq!(publication.hosts[0].decision, None);
@@ -287,8 +295,8 @@ fn a_host_that_every_site_denies_is_no_data_and_one_of_a_silent_site_is_servfail
 
 #[test]
 fn the_last_resort_is_served_and_says_so() {
-    let publication = pass().host(HOST, "shop", Health::Unhealthy).peer(HOST, "sin", Tier::Unknown, SIN);
-    let publication = publication.publish();
+    let down = pass().host(HOST, "shop", Health::Unhealthy).peer(HOST, "nyc", Tier::Down, &[]);
+    let publication = down.peer(HOST, "sin", Tier::Unknown, SIN).publish();
     assert_eq!(publication.endpoints, [record(HOST, SIN)]);
     assert_eq!((publication.serving().0, publication.serving().1), (Truth::True, "LastResort"));
     assert_eq!(publication.peers(), (Truth::False, "PeerSilent", "sin is Lost (Timeout)"));

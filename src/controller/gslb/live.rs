@@ -37,22 +37,32 @@ impl EndpointFacts {
     /// One that does not parse is known to exist, and nothing of it is used.
     pub(crate) fn read(guarded: DeserializeGuard<DnsEndpoint>) -> Self {
         match guarded.0 {
-            Ok(object) => Self::from(object),
-            Err(invalid) => {
-                let resource_version = invalid.metadata.resource_version.unwrap_or_default();
-                let live = Live { resource_version, view: Value::Null };
-                let owners = invalid.metadata.owner_references.unwrap_or_default();
-                let owner = owners.into_iter().find(|owner| owner.controller == Some(true));
-                let owner = owner.map(|owner| owner.uid);
-                Self { live, owner, raw_in_force: None, standing: BTreeMap::new() }
-            }
+            Ok(object) if is_of_a_gslb(&object.metadata) => Self::from(object),
+            Ok(object) => Self::foreign(object.metadata),
+            Err(invalid) => Self::foreign(invalid.metadata),
         }
     }
+
+    /// One of which only its existence counts.
+    fn foreign(metadata: ObjectMeta) -> Self {
+        let owner = controlling(&metadata).map(|owner| owner.uid.clone());
+        let live =
+            Live { resource_version: metadata.resource_version.unwrap_or_default(), view: Value::Null };
+        Self { live, owner, raw_in_force: None, standing: BTreeMap::new() }
+    }
+}
+
+fn controlling(metadata: &ObjectMeta) -> Option<&OwnerReference> {
+    metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
+}
+
+fn is_of_a_gslb(metadata: &ObjectMeta) -> bool {
+    controlling(metadata).is_some_and(|owner| owner.kind == Gslb::kind(&()))
 }
 
 impl From<DnsEndpoint> for EndpointFacts {
     fn from(object: DnsEndpoint) -> Self {
-        let owner = object.owner_references().iter().find(|owner| owner.controller == Some(true));
+        let owner = controlling(&object.metadata);
         let standing = object.spec.endpoints.iter().filter_map(standing).collect();
         Self {
             live: Live {
@@ -74,7 +84,7 @@ pub(crate) fn view(object: &DnsEndpoint) -> Value {
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect()
     };
-    let owner = object.owner_references().iter().find(|owner| owner.controller == Some(true));
+    let owner = controlling(&object.metadata);
     json!({
         "spec": &object.spec,
         "labels": pick(object.labels(), &DNS_TYPE_KEYS),

@@ -29,7 +29,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
             let note =
                 format!("this Gslb cannot be read, so nothing of it changes: {}; correct it", invalid.error);
             tracing::warn!(gslb = %Key::of(&*guarded), error = invalid.error, "A Gslb cannot be read.");
-            context.announcer.warn("Unreadable", note, &guarded.object_ref(&())).await;
+            let key = Key::of(&*guarded);
+            context.announcer.warn((report::WHAT, key), "Unreadable", note, &guarded.object_ref(&())).await;
             return Ok(Action::await_change());
         }
     };

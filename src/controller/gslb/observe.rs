@@ -43,6 +43,7 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
     let referenced = resolve(context, &key, gslb.spec.resource_ref.as_ref(), &mut dependencies);
     let known = known_servers(gslb);
     let services = health_of(context, &key, &referenced.resolution, &mut dependencies);
+    let external_names = external_names(context, &services);
     context.registry.depend_only(&key, &dependencies);
     let endpoint = context.endpoints.get(&key);
     let raw = raw_strategy(&gslb.spec.strategy);
@@ -56,6 +57,7 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
             resolution: referenced.resolution,
             known,
             services,
+            external_names,
             exposed,
             zones,
             taken: BTreeMap::new(),
@@ -184,6 +186,13 @@ fn health_of(
     services.into_iter().map(|service| (service.clone(), health(service))).collect()
 }
 
+fn external_names(context: &Context, services: &BTreeMap<ServiceName, Health>) -> BTreeSet<ServiceName> {
+    let external = |service: &&ServiceName| {
+        context.services.get(&service_key(service)).is_some_and(|facts| facts.kind == "ExternalName")
+    };
+    services.keys().filter(external).cloned().collect()
+}
+
 /// The addresses of the application here: the configured ones, or those of the referenced object, held for a
 /// while when a living object shows none.
 fn exposed(
@@ -195,7 +204,7 @@ fn exposed(
 ) -> (Exposed, Option<Timestamp>) {
     let mut remembered = context.addresses.lock().expect("no panic while the addresses are locked");
     if matches!(referenced.resolution, Resolution::Failed { .. }) {
-        remembered.remove(key);
+        remembered.insert(key.clone(), None);
         return (Exposed::default(), None);
     }
     if let Some(targets) = context.configured_addresses() {
@@ -204,12 +213,10 @@ fn exposed(
     let shown: Targets =
         referenced.load_balancer.iter().filter_map(|entry| entry.ip.as_deref()?.parse().ok()).collect();
     let empty = shown.is_empty();
-    let last = remembered.get(key).cloned().or_else(|| last_addresses(gslb));
+    // The status speaks for the time before this process only: it lags behind what a pass decided.
+    let last = remembered.get(key).cloned().unwrap_or_else(|| last_addresses(gslb));
     let standing = hold_addresses(shown, last, now);
-    match standing.last {
-        Some(last) => remembered.insert(key.clone(), last),
-        None => remembered.remove(key),
-    };
+    remembered.insert(key.clone(), standing.last);
     let notice = empty.then(|| address_notice(referenced, standing.held_until.is_some()));
     (Exposed { targets: standing.targets, notice }, standing.held_until)
 }

@@ -32,12 +32,17 @@ pub(crate) async fn report(
     now: Timestamp,
 ) -> kube::Result<()> {
     let key = Key::of(gslb);
+    if told_before(gslb) && publication.hosts.iter().any(|host| host.decision.is_none()) {
+        // A restart, or a new host: what was told stands for the seconds until the peers have been heard.
+        return Ok(());
+    }
     let conditions = with_outcome(&publication.conditions, applied, &key);
     let live_conditions = gslb.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, events) =
         context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, now);
     let mut status = status(context, seen, publication);
+    keep_times(&mut status.peers, gslb.status.as_ref().map_or(&[], |live| &live.peers));
     status.conditions = conditions;
     status.observed_generation = generation;
     let desired = json!(status);
@@ -52,10 +57,19 @@ pub(crate) async fn report(
             "metadata": {"name": key.name, "uid": gslb.uid()}, "status": &desired,
         });
         let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live) };
-        unless_gone(context.writer.apply(write, &api, &body, |gslb: &Gslb| json!(gslb.status)).await)?;
+        let written = context.writer.apply(write, &api, &body, |gslb: &Gslb| json!(gslb.status)).await;
+        // The events are not told again, so they go out whatever became of the status.
+        context.announcer.publish(&events, &gslb.object_ref(&())).await;
+        return unless_gone(written).map(drop);
     }
     context.announcer.publish(&events, &gslb.object_ref(&())).await;
     Ok(())
+}
+
+/// Whether the status tells of this generation already.
+fn told_before(gslb: &Gslb) -> bool {
+    let told = gslb.status.as_ref().and_then(|status| status.observed_generation);
+    told.is_some() && told == gslb.metadata.generation
 }
 
 /// `Ready` is about what was really published.
@@ -148,6 +162,18 @@ fn peers(context: &Context, publication: &Publication) -> Vec<PeerStatus> {
         addresses: addresses.into_iter().collect(),
     };
     worst.into_iter().map(peer).collect()
+}
+
+/// A state that was told before, by an earlier run too, goes on since then.
+fn keep_times(peers: &mut [PeerStatus], told: &[PeerStatus]) {
+    for peer in peers {
+        let same = |told: &&PeerStatus| {
+            (&told.geo_tag, &told.state, &told.reason) == (&peer.geo_tag, &peer.state, &peer.reason)
+        };
+        if let Some(told) = told.iter().find(same) {
+            peer.since.clone_from(&told.since);
+        }
+    }
 }
 
 /// How much a state asks for attention.

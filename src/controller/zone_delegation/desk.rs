@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gslb_core::condition::{Condition, ConditionKind};
@@ -12,7 +13,7 @@ use gslb_core::history::History;
 use gslb_core::name::DomainName;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::audit::Pending;
+use crate::audit::{AuditError, ChangeLog, Pending};
 
 /// First pause before the parent is asked again whether it serves the delegation; doubles up to a minute.
 const FIRST_PROOF_PAUSE: Duration = Duration::from_secs(1);
@@ -120,6 +121,9 @@ impl Memory {
 pub(crate) struct Desk {
     memories: Mutex<BTreeMap<String, Memory>>,
     unsettled: Mutex<BTreeMap<DomainName, Vec<Pending>>>,
+    /// Whether the changes without outcome have been read from the log.
+    log_read: tokio::sync::Mutex<bool>,
+    log_doubted: AtomicBool,
 }
 
 impl Desk {
@@ -138,6 +142,28 @@ impl Desk {
 
     pub(crate) fn forget(&self, name: &str) {
         self.memories.lock().expect("no panic while the desk is locked").remove(name);
+    }
+
+    /// Reads which changes nobody saw the end of: those of an earlier run, and after a failure of the log our own.
+    pub(crate) async fn read_log(&self, log: &ChangeLog) -> Result<(), AuditError> {
+        let mut read = self.log_read.lock().await;
+        if !self.log_doubted.swap(false, Ordering::Relaxed) && *read {
+            return Ok(());
+        }
+        *read = false;
+        for pending in log.unsettled().await? {
+            match DomainName::parse(&pending.intent().change.zone) {
+                Ok(zone) => self.leave_unsettled(zone, pending),
+                Err(error) => tracing::warn!(%error, "A change of the log names no zone."),
+            }
+        }
+        *read = true;
+        Ok(())
+    }
+
+    /// Has the log read again: an outcome may be missing in it.
+    pub(crate) fn doubt_log(&self) {
+        self.log_doubted.store(true, Ordering::Relaxed);
     }
 
     /// Leaves a change to be settled by the next successful read of its zone.

@@ -17,7 +17,6 @@ use gslb_core::delegation::DesiredDelegation;
 use gslb_core::zone::Zone;
 use gslb_crds::zone_delegation::DnsServer;
 use gslb_crds::{ZoneDelegation, marks};
-use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
@@ -27,6 +26,7 @@ use serde_json::json;
 pub(crate) use desk::Desk;
 pub(crate) use zones::bootstrap;
 
+use super::cache::Key;
 use super::context::Context;
 use super::write::FIELD_MANAGER;
 use super::{Pass, PassError, cluster};
@@ -48,7 +48,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
                 error = invalid.error,
                 "A ZoneDelegation cannot be read."
             );
-            context.announcer.warn("Unreadable", note, &guarded.object_ref(&())).await;
+            let what = (report::WHAT, Key::of(&*guarded));
+            context.announcer.warn(what, "Unreadable", note, &guarded.object_ref(&())).await;
             return Ok(Action::await_change());
         }
     };
@@ -81,7 +82,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
             provide_for(pass, object, &claimant, &own, &mut memory).await;
             if memory.proof_is_due(now) {
                 let proof = prove::prove(context, &claimant, &own).await;
-                memory.proved(proof, context.settings.periods.zone_delegation, Timestamp::now());
+                memory.proved(proof, context.settings.periods.zone_delegation, context.now());
             }
             conditions.extend(memory.standing.iter().map(|standing| standing.in_sync.clone()));
             conditions.push(memory.delegated());
@@ -93,7 +94,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     }
     pass.zones.keep(&object.name_any(), memory.clone());
     let servers = servers(context, claimant.zone(), &claimant, &own);
-    report::report(context, object, servers, conditions, Timestamp::now()).await?;
+    report::report(context, object, servers, conditions, context.now()).await?;
     Ok(next(context, &memory))
 }
 
@@ -140,8 +141,8 @@ async fn provide_for(
     };
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
-    let (desk, metrics, who) = (&pass.zones, &pass.context.metrics, &pass.who);
-    let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period };
+    let (desk, metrics, who, clock) = (&pass.zones, &pass.context.metrics, &pass.who, &pass.context.clock);
+    let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period, clock };
     provide::visit(&visit, memory).await;
 }
 
@@ -161,8 +162,8 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
             memory.asked = Some(asked);
             let desired = DesiredDelegation::withdrawn(claimant);
             let period = Some(std::time::Duration::from_secs(10));
-            let (desk, metrics, who) = (&pass.zones, &context.metrics, &pass.who);
-            let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period };
+            let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
+            let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period, clock };
             provide::visit(&visit, &mut memory).await;
             pass.zones.keep(&object.name_any(), memory.clone());
         }
@@ -174,7 +175,8 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         }
     } else if !object.spec.do_finalize && pass.provider.is_some() {
         let note = "deleted with doFinalize: false, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes";
-        context.announcer.warn("DelegationLeft", note.to_owned(), &object.object_ref(&())).await;
+        let what = (report::WHAT, Key::of(object));
+        context.announcer.warn(what, "DelegationLeft", note.to_owned(), &object.object_ref(&())).await;
     }
     release(context, object).await?;
     pass.zones.forget(&object.name_any());

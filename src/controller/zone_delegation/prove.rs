@@ -31,7 +31,7 @@ pub(crate) async fn prove(context: &Context, claimant: &Claimant, own: &BTreeSet
     let glue = match questions.glue(claimant.ns_name()).await {
         Word::Found(addresses) => GlueWord::Addresses(addresses.into_iter().map(IpAddr::V4).collect()),
         Word::Absent => GlueWord::Addresses(BTreeSet::new()),
-        Word::NoWord => GlueWord::NoWord,
+        Word::Silent => GlueWord::NoWord,
     };
     judge(claimant, own, &parents, &glue)
 }
@@ -64,7 +64,7 @@ async fn parent_servers(context: &Context, parent: &DomainName) -> BTreeMap<Stri
                 Some(glue) => glue.clone(),
                 None => match questions.glue(name).await {
                     Word::Found(addresses) => addresses,
-                    Word::Absent | Word::NoWord => BTreeSet::new(),
+                    Word::Absent | Word::Silent => BTreeSet::new(),
                 },
             };
             // As k8gb: servers of the parent listen on the resolver's port (contract §4.2).

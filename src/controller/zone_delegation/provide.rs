@@ -1,7 +1,7 @@
 //! Brings one delegation at the provider up to date: observe, plan, approve, log, apply, log.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gslb_core::change::Change;
 use gslb_core::changelog::{Action, ChangeResult, ObjectRef, Proposal, Verdict, Who};
@@ -15,9 +15,11 @@ use gslb_provider_contract::{Disposition, Provider, ProviderError, Retry, Scope}
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::desk::{Desk, Memory, Standing};
 use crate::audit::{AuditError, ChangeLog, Pending};
+use crate::controller::context::Clock;
 use crate::metrics::Metrics;
 
 /// First pause after a provider failed; doubles with every further failure.
@@ -41,6 +43,7 @@ pub(crate) struct Visit<'a> {
     pub(crate) desired: &'a DesiredDelegation,
     /// The safety net; `None`: only on changes.
     pub(crate) period: Option<Duration>,
+    pub(crate) clock: &'a Clock,
 }
 
 /// What stops a visit.
@@ -64,7 +67,7 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
             result => break result.map(|_| ()),
         }
     };
-    let now = Timestamp::now();
+    let now = (visit.clock)();
     match result {
         Ok(()) => {
             memory.failures = 0;
@@ -80,9 +83,10 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
 /// One round. Gives whether another writer came in between, so that it should be made again.
 async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let claimant = visit.desired.claimant();
+    visit.desk.read_log(visit.log).await?;
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
     settle(visit, claimant, &observed).await?;
-    let now = Timestamp::now();
+    let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
     let limits = Limits::for_zones(vec![claimant.clone()]);
@@ -94,8 +98,8 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
         match make(visit, &approved, change).await? {
             Made::Applied { overtaken } => {
                 memory.history =
-                    std::mem::take(&mut memory.history).wrote(claimant, change.change(), Timestamp::now());
-                memory.changed(Timestamp::now());
+                    std::mem::take(&mut memory.history).wrote(claimant, change.change(), (visit.clock)());
+                memory.changed((visit.clock)());
                 again |= overtaken;
             }
             Made::Waiting(task) => waiting = Some(task),
@@ -117,7 +121,7 @@ enum Made {
 /// Logs the intent, makes the change, logs the outcome. Without a stored intent there is no change.
 async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChange) -> Result<Made, Stop> {
     let proposal = proposal(visit, approved, change.change());
-    let pending = visit.log.intend(proposal, Timestamp::now()).await?;
+    let pending = visit.log.intend(proposal, (visit.clock)()).await?;
     let started = Instant::now();
     let result = visit.provider.apply(change).await;
     let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -160,7 +164,7 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
 async fn complete(visit: &Visit<'_>, pending: Pending, verdict: Verdict) -> Result<(), AuditError> {
     let (action, result) = (pending.intent().change.action.as_str(), verdict.result.as_str());
     visit.metrics.change_made(visit.provider.id().as_str(), action, result);
-    visit.log.complete(pending, verdict, Timestamp::now()).await
+    visit.log.complete(pending, verdict, (visit.clock)()).await
 }
 
 /// Gives changes their outcome that nobody was there to see: a read of the provider tells.
@@ -278,6 +282,7 @@ fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
             (condition, pause)
         }
         Stop::Audit(error) => {
+            visit.desk.doubt_log();
             let chain = crate::controller::cache::Chain(error);
             tracing::warn!(%zone, error = %chain, "The change log failed; nothing is changed at the provider.");
             let message = format!(

@@ -49,9 +49,11 @@ pub(crate) async fn report(
             "metadata": {"name": key.name, "uid": object.uid()}, "status": &desired,
         });
         let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live) };
-        unless_gone(
-            context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await,
-        )?;
+        let written =
+            context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await;
+        // The events are not told again, so they go out whatever became of the status.
+        context.announcer.publish(&events, &object.object_ref(&())).await;
+        return unless_gone(written).map(drop);
     }
     context.announcer.publish(&events, &object.object_ref(&())).await;
     Ok(())

@@ -1,0 +1,142 @@
+//! DNS servers that say what a test wrote down for them.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use gslb_bridge::question::{Attempt, Heard, Query, QueryType, Transport};
+use gslb_core::name::DomainName;
+use gslb_core::reply::{NoWord, Record, RecordData, Response, rcode};
+use gslb_core::ttl::Ttl;
+
+/// What a server says about one name.
+#[derive(Debug, Clone)]
+pub(crate) enum Says {
+    Addresses(Vec<Ipv4Addr>),
+    /// NXDOMAIN with AA, as a gslb-bridge server.
+    No,
+    /// NXDOMAIN without AA, as k8gb's CoreDNS.
+    NoWithoutAuthority,
+    ServFail,
+    Nothing,
+}
+
+#[derive(Debug, Default)]
+struct Script {
+    words: BTreeMap<(Ipv4Addr, DomainName), Says>,
+    /// Said once, before what is written above.
+    once: Vec<(Ipv4Addr, DomainName, Says)>,
+    silent: BTreeMap<Ipv4Addr, bool>,
+    delegations: BTreeMap<(Ipv4Addr, DomainName), Vec<DomainName>>,
+    asked: BTreeMap<Ipv4Addr, usize>,
+}
+
+/// All DNS servers of a test; clones share the script. Whoever is not in it is silent.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Dns(Arc<Mutex<Script>>);
+
+pub(crate) fn name(text: &str) -> DomainName {
+    DomainName::parse(text).unwrap()
+}
+
+fn ip(text: &str) -> Ipv4Addr {
+    text.parse().unwrap()
+}
+
+impl Dns {
+    /// A server's word about a name.
+    pub(crate) fn say(&self, server: &str, owner_name: &str, says: Says) {
+        self.script(|script| _ = script.words.insert((ip(server), name(owner_name)), says));
+    }
+
+    pub(crate) fn answer(&self, server: &str, owner_name: &str, addresses: &[&str]) {
+        self.say(server, owner_name, Says::Addresses(addresses.iter().map(|text| ip(text)).collect()));
+    }
+
+    /// A word that is said once.
+    pub(crate) fn say_once(&self, server: &str, owner_name: &str, says: Says) {
+        self.script(|script| script.once.push((ip(server), name(owner_name), says)));
+    }
+
+    /// Whether a server is dead to everyone.
+    pub(crate) fn silence(&self, server: &str, silent: bool) {
+        self.script(|script| _ = script.silent.insert(ip(server), silent));
+    }
+
+    /// The name servers that a server names for a zone.
+    pub(crate) fn delegate(&self, server: &str, zone: &str, name_servers: &[&str]) {
+        let name_servers = name_servers.iter().map(|text| name(text)).collect();
+        self.script(|script| _ = script.delegations.insert((ip(server), name(zone)), name_servers));
+    }
+
+    /// Questions that a server got.
+    pub(crate) fn asked(&self, server: &str) -> usize {
+        self.script(|script| script.asked.get(&ip(server)).copied().unwrap_or_default())
+    }
+
+    fn script<T>(&self, work: impl FnOnce(&mut Script) -> T) -> T {
+        work(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Script {
+    fn word(&mut self, server: Ipv4Addr, query: &Query) -> Option<Response> {
+        *self.asked.entry(server).or_default() += 1;
+        if self.silent.get(&server) == Some(&true) {
+            return None;
+        }
+        let owner_name = &query.question.name;
+        if query.question.query_type == QueryType::Ns {
+            let servers = self.delegations.get(&(server, owner_name.clone()))?;
+            let record = |server: &DomainName| record(owner_name, RecordData::Ns(server.clone()));
+            let authorities = servers.iter().map(record).collect();
+            return Some(Response { authorities, ..Response::default() });
+        }
+        let once = self.once.iter().position(|(at, name, _)| *at == server && name == owner_name);
+        let says = match once {
+            Some(place) => self.once.remove(place).2,
+            None => match self.words.get(&(server, owner_name.clone())) {
+                Some(says) => says.clone(),
+                None if self.words.keys().any(|(at, _)| *at == server) => Says::No,
+                None => Says::Nothing,
+            },
+        };
+        says.response(owner_name)
+    }
+}
+
+impl Says {
+    fn response(self, owner_name: &DomainName) -> Option<Response> {
+        let no = Response { rcode: rcode::NX_DOMAIN, ..Response::default() };
+        match self {
+            Self::Addresses(addresses) => {
+                let answers =
+                    addresses.into_iter().map(|address| record(owner_name, RecordData::A(address))).collect();
+                Some(Response { authoritative: true, answers, ..Response::default() })
+            }
+            Self::No => Some(Response { authoritative: true, ..no }),
+            Self::NoWithoutAuthority => Some(no),
+            Self::ServFail => Some(Response { rcode: rcode::SERV_FAIL, ..Response::default() }),
+            Self::Nothing => None,
+        }
+    }
+}
+
+fn record(owner_name: &DomainName, data: RecordData) -> Record {
+    Record { owner_name: owner_name.clone(), ttl: Ttl::DEFAULT, data }
+}
+
+#[async_trait]
+impl Transport for Dns {
+    async fn exchange(&self, server: SocketAddr, attempt: Attempt, query: &Query) -> Result<Heard, NoWord> {
+        let SocketAddr::V4(server) = server else { return Err(NoWord::Network("no IPv6 here".into())) };
+        match self.script(|script| script.word(*server.ip(), query)) {
+            Some(response) => Ok(Heard { response, case_kept: true }),
+            None => {
+                tokio::time::sleep(attempt.deadline).await;
+                Err(NoWord::Timeout)
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The whole controller against an in-memory Kubernetes API, with scripted DNS servers and Tokio's paused time.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
+
+mod bad_input;
+mod delegation;
+mod dns;
+mod gslb;
+mod log;
+mod objects;
+mod peers;
+mod rest;
+mod world;

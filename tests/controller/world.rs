@@ -1,0 +1,226 @@
+//! One cluster: its API, the DNS around it, and the controller in it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gslb_bridge::audit::Shipper;
+use gslb_bridge::config::{RawConfig, Settings};
+use gslb_bridge::daemon::{World, control};
+use gslb_bridge::question::Client as Questions;
+use gslb_mocks::kube::{ApiServer, JournalEntry};
+use gslb_provider_contract::Provider;
+use gslb_provider_memory::MemoryProvider;
+use jiff::Timestamp;
+use kube::Client;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use crate::dns::Dns;
+use crate::objects;
+
+/// Longer than anything that the controller may take, in paused time.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+/// Paused time goes on by this much when everything else waits.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Resolver of the fleet.
+pub(crate) const RESOLVER: &str = "203.0.113.1";
+/// Server of the parent zone.
+pub(crate) const PARENT: &str = "203.0.113.2";
+/// DNS servers of the two peers.
+pub(crate) const US: &str = "198.51.100.53";
+pub(crate) const ZA: &str = "203.0.113.53";
+
+/// One cluster, tagged `eu`, with zone `cloud.example.com`.
+pub(crate) struct Cluster {
+    pub(crate) api: ApiServer,
+    pub(crate) dns: Dns,
+    pub(crate) provider: Option<Arc<MemoryProvider>>,
+    settings: BTreeMap<&'static str, String>,
+    start: Instant,
+}
+
+/// The controller while it runs.
+pub(crate) struct Running {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Cluster {
+    /// A cluster without peers and provider.
+    pub(crate) fn alone() -> Self {
+        Self::with_crds(&gslb_crds::yaml())
+    }
+
+    pub(crate) fn with_crds(crds: &str) -> Self {
+        let api = ApiServer::builder().crd_yaml(crds).build();
+        objects::cluster(&api);
+        let dns = Dns::default();
+        dns.answer(RESOLVER, "ns1.example.com", &[PARENT]);
+        dns.answer(RESOLVER, "gslb-ns-eu-cloud.example.com", &["192.0.2.53"]);
+        dns.delegate(RESOLVER, "example.com", &["ns1.example.com"]);
+        dns.delegate(PARENT, "cloud.example.com", &["gslb-ns-eu-cloud.example.com"]);
+        let settings = [
+            ("CLUSTER_GEO_TAG", "eu"),
+            ("DNS_ZONES", "example.com:cloud.example.com:30"),
+            ("EDGE_DNS_SERVERS", RESOLVER),
+            ("POD_NAMESPACE", "gslb"),
+            ("POD_NAME", "gslb-bridge-0"),
+            ("DNS_SERVICE", "gslb/dns"),
+        ];
+        let settings = settings.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
+        Self { api, dns, provider: None, settings, start: Instant::now() }
+    }
+
+    /// With the peers `us` and `za`, whose DNS servers exist and know no host.
+    pub(crate) fn with_peers(self) -> Self {
+        for (tag, server) in [("us", US), ("za", ZA)] {
+            self.dns.answer(RESOLVER, &format!("gslb-ns-{tag}-cloud.example.com"), &[server]);
+            self.dns.say(server, "cloud.example.com", crate::dns::Says::No);
+        }
+        self.setting("EXT_GSLB_CLUSTERS_GEO_TAGS", "us,za")
+    }
+
+    pub(crate) fn with_provider(mut self) -> Self {
+        self.provider = Some(Arc::new(MemoryProvider::new()));
+        self
+    }
+
+    pub(crate) fn setting(mut self, name: &'static str, value: &str) -> Self {
+        self.settings.insert(name, value.to_owned());
+        self
+    }
+
+    /// Starts the controller.
+    pub(crate) fn run(&self) -> Running {
+        let raw = RawConfig::read(|name| self.settings.get(name).cloned());
+        let settings = Settings::resolve(&raw).unwrap();
+        let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
+        let start = self.start;
+        let epoch: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+        let world = World {
+            client: Client::new(self.api.router(), "default"),
+            questions: Questions::new(self.dns.clone(), resolvers),
+            provider: self.provider.clone().map(|provider| provider as Arc<dyn Provider>),
+            shipper: Shipper::none(),
+            clock: Arc::new(move || epoch + start.elapsed()),
+        };
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(control(settings, world, async move { drop(stopped.await) }));
+        Running { stop, task }
+    }
+
+    /// The records of a DNSEndpoint as `(name, targets)`; nothing if there is no such object.
+    pub(crate) fn records(&self, name: &str) -> Option<Vec<(String, Vec<String>)>> {
+        let object = self.api.get("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", name)?;
+        let endpoints = object["spec"]["endpoints"].as_array().cloned().unwrap_or_default();
+        let strings = |value: &Value| serde_json::from_value::<Vec<String>>(value.clone()).unwrap();
+        let record = |endpoint: &Value| {
+            (endpoint["dnsName"].as_str().unwrap().to_owned(), strings(&endpoint["targets"]))
+        };
+        Some(endpoints.iter().map(record).collect())
+    }
+
+    /// Waits until a DNSEndpoint holds exactly these records.
+    pub(crate) async fn publishes(&self, name: &str, records: &[(&str, &[&str])]) {
+        let own = |(name, targets): &(&str, &[&str])| {
+            ((*name).to_owned(), targets.iter().map(|target| (*target).to_owned()).collect())
+        };
+        let wanted: Vec<(String, Vec<String>)> = records.iter().map(own).collect();
+        let mut found = None;
+        let deadline = Instant::now() + PATIENCE;
+        while found.as_ref() != Some(&wanted) {
+            assert!(Instant::now() < deadline, "{name} holds {found:?}, and not {wanted:?}");
+            sleep(LOOK).await;
+            found = self.records(name);
+        }
+    }
+
+    pub(crate) fn gslb(&self, name: &str) -> Value {
+        self.api.get("k8gb.io/v1beta1", "Gslb", "web", name).unwrap_or_default()
+    }
+
+    pub(crate) fn zone(&self) -> Value {
+        let found = self.api.get("k8gb.io/v1beta1", "ZoneDelegation", "", "cloud-example-com");
+        found.unwrap_or_default()
+    }
+
+    /// Waits until a Gslb has a condition with this status and reason; gives its sentence.
+    pub(crate) async fn tells(&self, name: &str, kind: &str, status: &str, reason: &str) -> String {
+        eventually(&format!("{kind} of {name} is {status} {reason}"), || {
+            told(&self.gslb(name), kind, status, reason)
+        })
+        .await
+    }
+
+    /// As [`Self::tells`], for the ZoneDelegation.
+    pub(crate) async fn zone_tells(&self, kind: &str, status: &str, reason: &str) -> String {
+        eventually(&format!("{kind} of the zone is {status} {reason}"), || {
+            told(&self.zone(), kind, status, reason)
+        })
+        .await
+    }
+
+    /// Events about an object as `(reason, note)`.
+    pub(crate) fn events(&self, kind: &str, name: &str) -> Vec<(String, String)> {
+        let events = self.api.list("events.k8s.io/v1", "Event", "");
+        let about = events
+            .iter()
+            .filter(|event| event["regarding"]["kind"] == kind && event["regarding"]["name"] == name);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        about.map(|event| (text(&event["reason"]), text(&event["note"]))).collect()
+    }
+
+    /// Requests of the controller that could have changed something.
+    pub(crate) fn writes(&self) -> Vec<JournalEntry> {
+        let entries = self.api.journal().entries();
+        entries.into_iter().filter(|entry| !matches!(entry.verb, "get" | "list" | "watch")).collect()
+    }
+
+    /// Waits until nothing was written for some seconds, and forgets the writes.
+    pub(crate) async fn settle(&self) {
+        let mut before = u64::MAX;
+        let deadline = Instant::now() + 4 * PATIENCE;
+        while before != self.api.journal().total() {
+            assert!(Instant::now() < deadline, "the controller does not come to rest");
+            before = self.api.journal().total();
+            sleep(Duration::from_secs(8)).await;
+        }
+        self.api.journal().clear();
+    }
+}
+
+fn told(object: &Value, kind: &str, status: &str, reason: &str) -> Option<String> {
+    let conditions = object["status"]["conditions"].as_array()?;
+    let condition = conditions.iter().find(|condition| condition["type"] == kind)?;
+    let fits = condition["status"] == status && condition["reason"] == reason;
+    fits.then(|| condition["message"].as_str().unwrap_or_default().to_owned())
+}
+
+impl Running {
+    /// Stops the controller and waits until it is gone.
+    pub(crate) async fn stop(self) {
+        self.stop.send(()).unwrap();
+        self.task.await.unwrap().unwrap();
+    }
+}
+
+/// Waits until something can be seen. Time is paused, so waiting costs nothing and ends.
+pub(crate) async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "this did not come true: {what}");
+        sleep(LOOK).await;
+    }
+}
+
+/// Lets time pass.
+pub(crate) async fn pass(seconds: u64) {
+    sleep(Duration::from_secs(seconds)).await;
+}
