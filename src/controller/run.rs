@@ -152,10 +152,19 @@ async fn pass_on(pass: Arc<Pass>, mut changes: mpsc::UnboundedReceiver<DomainNam
     }
 }
 
+/// Configured zones exist at all times; one that somebody deleted comes back once it is gone.
 async fn bootstrap(context: Arc<Context>) {
-    while let Err(error) = zone_delegation::bootstrap(&context).await {
-        tracing::warn!(error = %Chain(&error), "The configured zones could not be created; it is tried again.");
-        tokio::time::sleep(BOOTSTRAP_PAUSE).await;
+    let mut zones = context.zones.changes();
+    loop {
+        zones.mark_unchanged();
+        match zone_delegation::bootstrap(&context).await {
+            Ok(()) if zones.changed().await.is_err() => return,
+            Ok(()) => {}
+            Err(error) => {
+                tracing::warn!(error = %Chain(&error), "The configured zones could not be created; it is tried again.");
+                tokio::time::sleep(BOOTSTRAP_PAUSE).await;
+            }
+        }
     }
 }
 

@@ -142,6 +142,13 @@ impl Book {
         }
     }
 
+    /// Whether a peer names its targets itself for some host.
+    pub(crate) fn answers(&self, tag: &GeoTag) -> bool {
+        let plain = self.lock();
+        let views = plain.peers.get(tag).into_iter().flat_map(PeerViews::iter);
+        views.into_iter().any(|(_, view)| *view.state() == State::Answered)
+    }
+
     /// What is believed about a host, by peer.
     pub(crate) fn sights(&self, host: &DomainName) -> BTreeMap<GeoTag, PeerSight> {
         let plain = self.lock();

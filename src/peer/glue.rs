@@ -94,13 +94,14 @@ impl Glue {
         (due, plain.entries.values().map(|entry| entry.next).min())
     }
 
-    /// Takes in what a look-up brought.
-    pub(crate) fn hear(&self, peer: &PeerZone, word: Word, now: Timestamp) {
+    /// Takes in what a look-up brought. `answering`: the peer still gives its word at the known addresses, so
+    /// they are asked on even if the parent zone has lost the name.
+    pub(crate) fn hear(&self, peer: &PeerZone, word: Word, answering: bool, now: Timestamp) {
         let mut plain = self.lock();
         let Some(entry) = plain.entries.get_mut(peer) else { return };
         let before = entry.clone();
-        entry.hear(word, self.period, now);
-        let changed = (before.asked, &before.addresses) != (entry.asked, &entry.addresses);
+        entry.hear(word, answering, self.period, now);
+        let changed = before.shown() != entry.shown();
         drop(plain);
         if changed {
             self.changed.send_modify(|version| *version += 1);
@@ -119,6 +120,7 @@ impl Glue {
         let plain = self.lock();
         let entries = plain.entries.iter().filter(|((name, _), _)| name == zone.name());
         entries
+            .filter(|(_, entry)| entry.absences < ABSENCES)
             .flat_map(|(_, entry)| entry.addresses.iter().map(|address| (entry.ns_name.clone(), *address)))
             .collect()
     }
@@ -145,7 +147,12 @@ impl Glue {
 }
 
 impl Entry {
-    fn hear(&mut self, word: Word, period: SignedDuration, now: Timestamp) {
+    /// What others see of the entry.
+    fn shown(&self) -> (bool, &BTreeSet<Ipv4Addr>, bool) {
+        (self.asked, &self.addresses, self.absences < ABSENCES)
+    }
+
+    fn hear(&mut self, word: Word, answering: bool, period: SignedDuration, now: Timestamp) {
         self.asked = true;
         match word {
             Word::Found(addresses) => {
@@ -154,7 +161,7 @@ impl Entry {
             }
             Word::Absent => {
                 self.absences = self.absences.saturating_add(1);
-                if self.absences >= ABSENCES {
+                if self.absences >= ABSENCES && !answering {
                     self.addresses.clear();
                 }
             }
@@ -201,9 +208,9 @@ mod tests {
     #[test]
     fn a_failed_look_up_keeps_the_known_addresses() {
         let glue = glue(&[]);
-        glue.hear(&peer(), found("198.51.100.53"), at(0));
+        glue.hear(&peer(), found("198.51.100.53"), false, at(0));
         for second in 1..50 {
-            glue.hear(&peer(), Word::Silent, at(second));
+            glue.hear(&peer(), Word::Silent, false, at(second));
         }
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
     }
@@ -211,13 +218,27 @@ mod tests {
     #[test]
     fn only_repeated_absence_takes_an_address_away() {
         let glue = glue(&[]);
-        glue.hear(&peer(), found("198.51.100.53"), at(0));
-        glue.hear(&peer(), Word::Absent, at(1));
-        glue.hear(&peer(), Word::Absent, at(2));
+        glue.hear(&peer(), found("198.51.100.53"), false, at(0));
+        glue.hear(&peer(), Word::Absent, false, at(1));
+        glue.hear(&peer(), Word::Absent, false, at(2));
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
-        glue.hear(&peer(), Word::Absent, at(3));
+        glue.hear(&peer(), Word::Absent, false, at(3));
         assert_eq!(addresses(&glue), Some(vec![]));
         assert_eq!(glue.absent(), [peer().1].into());
+    }
+
+    #[test]
+    fn a_peer_that_the_parent_lost_is_asked_on_while_it_answers_and_listed_no_more() {
+        let glue = glue(&[]);
+        glue.hear(&peer(), found("198.51.100.53"), false, at(0));
+        for second in 1..10 {
+            glue.hear(&peer(), Word::Absent, true, at(second));
+        }
+        assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
+        let zone = Zone::new(peer().0, name("example.com"), gslb_core::ttl::Ttl::DEFAULT).unwrap();
+        assert_eq!((glue.servers(&zone), glue.absent()), (BTreeSet::new(), BTreeSet::new()));
+        glue.hear(&peer(), Word::Absent, false, at(10));
+        assert_eq!(addresses(&glue), Some(vec![]));
     }
 
     #[test]
@@ -229,11 +250,11 @@ mod tests {
     #[test]
     fn a_missing_name_is_asked_for_again_soon_and_a_found_one_with_the_period() {
         let glue = glue(&[]);
-        glue.hear(&peer(), Word::Absent, at(0));
+        glue.hear(&peer(), Word::Absent, false, at(0));
         assert_eq!(glue.due(at(0)).1, Some(at(1)));
-        glue.hear(&peer(), Word::Absent, at(1));
+        glue.hear(&peer(), Word::Absent, false, at(1));
         assert_eq!(glue.due(at(1)).1, Some(at(3)));
-        glue.hear(&peer(), found("198.51.100.53"), at(3));
+        glue.hear(&peer(), found("198.51.100.53"), false, at(3));
         assert_eq!(glue.due(at(3)).1, Some(at(33)));
     }
 }

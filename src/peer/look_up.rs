@@ -49,7 +49,8 @@ pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tr
 
 async fn look_up(context: &Context, questions: &PeerQuestions, peer: PeerZone, ns_name: DomainName) {
     let word = questions.glue(&ns_name).await;
-    context.glue.hear(&peer, word, context.now());
+    let answering = context.book.answers(&peer.1);
+    context.glue.hear(&peer, word, answering, context.now());
 }
 
 /// Every static peer in every zone, with what the ZoneDelegations' status still tells of them.

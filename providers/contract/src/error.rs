@@ -130,8 +130,8 @@ impl ProviderError {
             Self::Misconfigured { .. } => Retry::Backoff { at_least: MISCONFIGURED_PAUSE },
             Self::Refused { .. } => Retry::Backoff { at_least: REFUSED_PAUSE },
             Self::Forbidden { .. } => Retry::Backoff { at_least: FORBIDDEN_PAUSE },
-            // The provider counts log-ins itself, so asking early costs no log-in.
-            Self::Unauthenticated { .. } => Retry::Backoff { at_least: REFUSED_PAUSE },
+            // The provider counts log-ins itself, so asking early costs none, and a new secret is found soon.
+            Self::Unauthenticated { .. } => Retry::AfterChange,
             Self::LoginHeld { until: Some(until), .. } => Retry::Until(*until),
             Self::LoginHeld { until: None, .. } => Retry::AfterChange,
         }

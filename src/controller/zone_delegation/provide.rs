@@ -26,6 +26,8 @@ use crate::metrics::Metrics;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause after a provider failed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How soon a changed secret is noticed: by asking, while the provider itself holds back the log-in.
+const SECRET_PAUSE: Duration = Duration::from_secs(5);
 /// How often a change that waits for approval is looked at.
 const APPROVAL_PAUSE: Duration = Duration::from_secs(30);
 /// Passes that start anew because somebody else wrote in between.
@@ -275,9 +277,10 @@ fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
             let pause = match error.retry() {
                 Retry::AtOnce => Some(backoff),
                 Retry::Backoff { at_least } => Some(backoff.max(at_least)),
-                Retry::Until(at) => Some(Duration::try_from(at.duration_since(now)).unwrap_or_default()),
-                // A changed secret is noticed by asking: the provider itself holds the log-in.
-                Retry::AfterChange => Some(LONGEST_PAUSE.min(Duration::from_secs(5))),
+                Retry::Until(at) => {
+                    Some(Duration::try_from(at.duration_since(now)).unwrap_or_default().min(SECRET_PAUSE))
+                }
+                Retry::AfterChange => Some(SECRET_PAUSE),
             };
             (condition, pause)
         }
