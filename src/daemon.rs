@@ -147,7 +147,7 @@ async fn start(
     let who = who(&settings);
     let start = Start { context, changes, questions, provider, who, progress, readiness };
     tracing::info!(cluster = %settings.geo_tag, provider = settings.provider.name(), "Started.");
-    follow(start, stop).await;
+    follow(start, stop).await?;
     tracing::info!("Stopped.");
     Ok(())
 }

@@ -7,6 +7,7 @@ mod controller;
 pub mod daemon;
 pub mod dns;
 pub mod health;
+mod kube_call;
 mod metrics;
 mod peer;
 mod provision;

@@ -11,6 +11,7 @@ use kube::Client;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 
 use super::cache::{Chain, Key};
+use crate::kube_call::in_time;
 
 /// Name under which events are reported.
 const CONTROLLER: &str = "gslb-bridge";
@@ -86,7 +87,7 @@ impl Announcer {
     /// Publishes events; one that cannot be stored is logged, and does not fail the pass.
     pub(crate) async fn publish(&self, events: &[Event], object: &ObjectReference) {
         for event in events {
-            if let Err(error) = self.recorder.publish(event, object).await {
+            if let Err(error) = in_time(self.recorder.publish(event, object)).await {
                 let name = object.name.as_deref().unwrap_or_default();
                 tracing::warn!(error = %Chain(&error), name, reason = event.reason, "An event could not be stored.");
             }

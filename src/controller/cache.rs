@@ -90,12 +90,13 @@ impl<V: Clone + PartialEq> Cache<V> {
         self.version.subscribe()
     }
 
-    /// Follows a watch until it ends, telling every fact that changed.
+    /// Follows a watch until it ends, telling every fact that changed: those of a new list together, so that an
+    /// index is whole before anybody is woken.
     pub(crate) async fn follow<K>(
         &self,
         events: impl Stream<Item = watcher::Result<Event<K>>>,
         project: impl Fn(K) -> V,
-        mut on_change: impl FnMut(Changed<'_, V>),
+        mut on_change: impl FnMut(&[Changed<'_, V>]),
     ) where
         K: Resource,
     {
@@ -117,7 +118,7 @@ impl<V: Clone + PartialEq> Cache<V> {
                     let after = project(object);
                     let before = self.lock().insert(key.clone(), after.clone());
                     if before.as_ref() != Some(&after) {
-                        on_change(Changed { key: &key, before: before.as_ref(), after: Some(&after) });
+                        on_change(&[Changed { key: &key, before: before.as_ref(), after: Some(&after) }]);
                         self.version.send_modify(|version| *version += 1);
                     }
                 }
@@ -125,7 +126,7 @@ impl<V: Clone + PartialEq> Cache<V> {
                     let key = Key::of(&object);
                     let before = self.lock().remove(&key);
                     if before.is_some() {
-                        on_change(Changed { key: &key, before: before.as_ref(), after: None });
+                        on_change(&[Changed { key: &key, before: before.as_ref(), after: None }]);
                         self.version.send_modify(|version| *version += 1);
                     }
                 }
@@ -137,16 +138,15 @@ impl<V: Clone + PartialEq> Cache<V> {
         }
     }
 
-    fn replace(&self, listed: BTreeMap<Key, V>, on_change: &mut impl FnMut(Changed<'_, V>)) {
+    fn replace(&self, listed: BTreeMap<Key, V>, on_change: &mut impl FnMut(&[Changed<'_, V>])) {
         let before = std::mem::replace(&mut *self.lock(), listed.clone());
-        for (key, old) in &before {
-            if listed.get(key) != Some(old) {
-                on_change(Changed { key, before: Some(old), after: listed.get(key) });
-            }
-        }
-        for (key, new) in listed.iter().filter(|(key, _)| !before.contains_key(*key)) {
-            on_change(Changed { key, before: None, after: Some(new) });
-        }
+        let old = before
+            .iter()
+            .filter(|(key, old)| listed.get(*key) != Some(*old))
+            .map(|(key, old)| Changed { key, before: Some(old), after: listed.get(key) });
+        let new = listed.iter().filter(|(key, _)| !before.contains_key(*key));
+        let new = new.map(|(key, new)| Changed { key, before: None, after: Some(new) });
+        on_change(&old.chain(new).collect::<Vec<_>>());
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, V>> {

@@ -1,5 +1,6 @@
 //! Watches every input, and turns what changed into triggers.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -9,9 +10,9 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
 use kube::core::DeserializeGuard;
+use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::store::Writer as StoreWriter;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::runtime::{WatchStreamExt, reflector};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
@@ -54,29 +55,29 @@ fn ingresses(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
     context.ingresses.follow(
         stream::<Ingress>(context, &watcher::Config::default()),
         Into::into,
-        move |changed| {
+        move |all| {
             let glue =
                 |facts: Option<&super::facts::IngressFacts>| facts.is_some_and(|facts| facts.ip_source);
-            if glue(changed.before) || glue(changed.after) {
+            if all.iter().any(|changed| glue(changed.before) || glue(changed.after)) {
                 triggers.send(Trigger::AllZoneDelegations);
             }
-            wake(context, triggers, &Dependency::Ingress(changed.key.clone()));
+            for changed in all {
+                wake(context, triggers, &Dependency::Ingress(changed.key.clone()));
+            }
         },
     )
 }
 
 fn services(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
-    context.services.follow(
-        stream::<Service>(context, &watcher::Config::default()),
-        Into::into,
-        move |changed| {
+    context.services.follow(stream::<Service>(context, &watcher::Config::default()), Into::into, move |all| {
+        for changed in all {
             let Key { namespace, name } = changed.key.clone();
             wake(context, triggers, &Dependency::Service(ServiceName { namespace, name }));
-            if is_dns_service(context, &changed) {
-                triggers.send(Trigger::AllZoneDelegations);
-            }
-        },
-    )
+        }
+        if all.iter().any(|changed| is_dns_service(context, changed)) {
+            triggers.send(Trigger::AllZoneDelegations);
+        }
+    })
 }
 
 fn is_dns_service(context: &Context, changed: &Changed<'_, super::facts::ServiceFacts>) -> bool {
@@ -96,8 +97,10 @@ fn is_dns_service(context: &Context, changed: &Changed<'_, super::facts::Service
 
 fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
     let slices = stream::<EndpointSlice>(context, &watcher::Config::default());
-    context.slices.cache.follow(slices, Into::into, move |changed| {
-        for service in context.slices.index(&changed) {
+    context.slices.cache.follow(slices, Into::into, move |all| {
+        let services: BTreeSet<ServiceName> =
+            all.iter().flat_map(|changed| context.slices.index(changed)).collect();
+        for service in services {
             wake(context, triggers, &Dependency::Service(service));
         }
     })
@@ -106,11 +109,19 @@ fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
 fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
     // All of them, also those without our labels: an apply would take a foreign object of the same name over.
     let endpoints = stream::<DeserializeGuard<DnsEndpoint>>(context, &watcher::Config::default());
-    context.endpoints.follow(endpoints, EndpointFacts::read, move |changed| {
-        if changed.after.is_none() {
-            context.writer.forget(gslb::apply::WHAT, changed.key);
+    let endpoints = endpoints.inspect(|event| {
+        if let Ok(Event::InitDone) = event {
+            // What was created and deleted while nobody watched is in no list.
+            context.writer.forget_unlisted(gslb::apply::WHAT, |_| false);
         }
-        triggers.send(Trigger::Gslb(changed.key.clone()));
+    });
+    context.endpoints.follow(endpoints, EndpointFacts::read, move |all| {
+        for changed in all {
+            if changed.after.is_none() {
+                context.writer.forget(gslb::apply::WHAT, changed.key);
+            }
+            triggers.send(Trigger::Gslb(changed.key.clone()));
+        }
     })
 }
 
@@ -119,14 +130,16 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
     let objects = objects.inspect(move |event| store(&mut writer, event));
     context
         .zones
-        .follow(objects, ZoneFacts::read, move |changed| {
-            if changed.after.is_none() {
-                context.writer.forget(zone_delegation::report::WHAT, changed.key);
-                context.announcer.forget(zone_delegation::report::WHAT, changed.key);
+        .follow(objects, ZoneFacts::read, move |all| {
+            for changed in all {
+                if changed.after.is_none() {
+                    context.writer.forget(zone_delegation::report::WHAT, changed.key);
+                    context.announcer.forget(zone_delegation::report::WHAT, changed.key);
+                }
+                triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
             }
-            triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
             let zone = |facts: Option<&ZoneFacts>| facts.map(|facts| facts.zone.clone());
-            if zone(changed.before) != zone(changed.after) {
+            if all.iter().any(|changed| zone(changed.before) != zone(changed.after)) {
                 triggers.send(Trigger::AllGslbs);
                 triggers.send(Trigger::AllZoneDelegations);
             }
@@ -143,16 +156,17 @@ async fn gslbs(context: &Context, triggers: &Triggers, mut writer: StoreWriter<g
                 store(&mut writer, &event);
                 triggers.send(Trigger::Gslb(Key::of(gslb)));
             }
+            // A pass that finds no object forgets it: whatever pass was under way has ended by then.
             Ok(Event::Delete(gslb)) => {
                 store(&mut writer, &event);
-                forget(context, triggers, &Key::of(gslb));
+                triggers.send(Trigger::Gslb(Key::of(gslb)));
             }
             Ok(Event::InitDone) => {
                 let before: Vec<Key> =
                     triggers.gslb_store.state().iter().map(|gslb| Key::of(&**gslb)).collect();
                 store(&mut writer, &event);
-                for gone in before.iter().filter(|key| triggers.gslb_store.get(&reference(key)).is_none()) {
-                    forget(context, triggers, gone);
+                for key in before {
+                    triggers.send(Trigger::Gslb(key));
                 }
                 triggers.send(Trigger::AllGslbs);
             }
@@ -164,16 +178,12 @@ async fn gslbs(context: &Context, triggers: &Triggers, mut writer: StoreWriter<g
     }
 }
 
-fn reference(key: &Key) -> reflector::ObjectRef<gslb::Guarded> {
-    reflector::ObjectRef::new(&key.name).within(&key.namespace)
-}
-
 /// A deleted Gslb hands its hosts over and is forgotten everywhere.
-fn forget(context: &Context, triggers: &Triggers, key: &Key) {
+pub(crate) fn forget(context: &Context, triggers: &Triggers, key: &Key) {
     for other in context.registry.forget(key) {
         triggers.send(Trigger::Gslb(other));
     }
-    context.book.watch(context.registry.hosts(), context.now());
+    context.book.watch(|| context.registry.hosts(), context.now());
     context.writer.forget(gslb::report::WHAT, key);
     context.metrics.forget(&key.namespace, &key.name);
     context.announcer.forget(gslb::report::WHAT, key);

@@ -9,7 +9,7 @@ use gslb_core::changelog::Who;
 use gslb_core::name::DomainName;
 use kube::core::DeserializeGuard;
 use kube::runtime::applier;
-use kube::runtime::controller::{Action, Config};
+use kube::runtime::controller::{self, Action, Config};
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc;
@@ -42,7 +42,10 @@ pub(crate) struct Start {
 }
 
 /// Runs the controller until `stop` completes.
-pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
+///
+/// # Errors
+/// A part of it ended by itself.
+pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<(), Ended> {
     let (gslb_store, gslb_writer) = reflector::store();
     let (zone_store, zone_writer) = reflector::store();
     let (gslbs, gslb_queue) = mpsc::unbounded_channel();
@@ -73,13 +76,16 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
         triggers.send(Trigger::AllZoneDelegations);
         let gslbs = gslb_passes(Arc::clone(&pass), gslb_store, gslb_queue);
         let zones = zone_passes(Arc::clone(&pass), zone_store, zone_queue);
-        futures::future::join(gslbs, zones).await;
+        tokio::select! {
+            _ = futures::future::join(gslbs, zones) => {}
+            _ = tasks.join_next() => {}
+        }
     };
-    tokio::select! {
-        () = work => {}
-        () = beat(&start.progress) => {}
-        () = stop => {}
-    }
+    let result = tokio::select! {
+        () = work => Err(Ended),
+        () = beat(&start.progress) => Err(Ended),
+        () = stop => Ok(()),
+    };
     tasks.shutdown().await;
     peer::memory::keep_last(&context).await;
     if let Some((provider, _)) = &pass.provider
@@ -87,7 +93,13 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) {
     {
         tracing::warn!(error = %Chain(&error), "The provider could not be closed.");
     }
+    result
 }
+
+/// A part of the controller that never ends has ended, by a panic. What is left would serve stale data.
+#[derive(Debug, thiserror::Error)]
+#[error("a part of the controller ended; the process has to be started anew")]
+pub(crate) struct Ended;
 
 /// Makes the passes over Gslbs that are asked for.
 async fn gslb_passes(
@@ -168,7 +180,7 @@ async fn bootstrap(context: Arc<Context>) {
     }
 }
 
-/// Shows that the process still schedules, also while nothing changes.
+/// Shows that the passes are not blocked, also while nothing changes: they run in the same task.
 async fn beat(progress: &Progress) {
     loop {
         progress.tick();
@@ -195,12 +207,26 @@ fn name_of<K: Resource<DynamicType = ()>>(object: &K) -> String {
     format!("{} {}", K::kind(&()), Key::new(object.namespace().unwrap_or_default(), object.name_any()))
 }
 
-async fn finished<K, E>(pass: &Pass, done: Result<(ObjectRef<K>, Action), E>)
+/// After a pass: its failures are forgotten; one that found no object was the last of its Gslb.
+async fn finished<K, E, Q>(pass: &Pass, done: Result<(ObjectRef<K>, Action), controller::Error<E, Q>>)
 where
     K: Resource<DynamicType = ()>,
+    E: std::error::Error,
+    Q: std::error::Error,
 {
-    if let Ok((object, _)) = done {
-        let key = Key::new(object.namespace.unwrap_or_default(), object.name);
-        pass.failures.reset(&format!("{} {key}", K::kind(&())));
+    match done {
+        Ok((object, _)) => {
+            let key = Key::new(object.namespace.unwrap_or_default(), object.name);
+            pass.failures.reset(&format!("{} {key}", K::kind(&())));
+        }
+        Err(controller::Error::ObjectNotFound(object)) => {
+            let key = Key::new(object.namespace.clone().unwrap_or_default(), object.name.clone());
+            pass.failures.reset(&format!("{} {key}", K::kind(&())));
+            if K::kind(&()) == gslb::Guarded::kind(&()) {
+                inputs::forget(&pass.context, &pass.triggers, &key);
+            }
+        }
+        // A failed pass has told its error already.
+        Err(_) => {}
     }
 }

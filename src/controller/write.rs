@@ -3,10 +3,11 @@
 //! What was asked for is compared with what the server holds, and with what it made of the same request
 //! before: a field that another definition prunes, or that a webhook rewrites, is no endless difference.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::sync::Mutex;
 
+use jiff::{SignedDuration, Timestamp};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource, ResourceExt};
 use serde::Serialize;
@@ -14,12 +15,22 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::cache::Key;
+use crate::kube_call::in_time;
 
 /// Name under which our fields are owned (server-side apply).
 pub(crate) const FIELD_MANAGER: &str = "gslb-bridge";
 
 /// What the API server says of an apply with fields that its definition does not have.
 const UNDECLARED: &str = "field not declared in schema";
+
+/// Older versions that are remembered of an object: more writes than a watch is ever behind. No outside reference.
+const OLDER_KEPT: usize = 16;
+/// Changes of somebody else are written back at once this often in [`FIGHT_WINDOW`]; then with growing pauses.
+const FREE_WRITE_BACKS: usize = 3;
+/// See [`FREE_WRITE_BACKS`]. No outside reference.
+const FIGHT_WINDOW: SignedDuration = SignedDuration::from_mins(5);
+/// Longest pause between two write-backs.
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
 /// What the watch shows of an object now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +43,24 @@ pub(crate) struct Live {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Written {
     desired: Value,
-    /// Version that the watch showed before the write; it may still show it now.
-    base: Option<String>,
     result: Live,
+    /// Versions that are older than our write. While the watch shows one of them, it is behind.
+    older: VecDeque<String>,
+    /// Whether the watch had shown the object before; if not, the write created it.
+    created: bool,
+    /// When somebody else's change was written back lately.
+    write_backs: Vec<Timestamp>,
+}
+
+/// What has to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// The server holds it already.
+    Nothing,
+    /// The server has to be told.
+    Write,
+    /// Somebody else changes it back again and again: not before this time.
+    Wait(Timestamp),
 }
 
 /// What was written last, by kind of write and object.
@@ -43,26 +69,35 @@ pub(crate) struct Writer(Mutex<BTreeMap<(&'static str, Key), Written>>);
 
 impl Writer {
     /// Whether the server has to be told.
-    pub(crate) fn differs(
+    pub(crate) fn need(
         &self,
         what: &'static str,
         key: &Key,
         desired: &Value,
         live: Option<&Live>,
-    ) -> bool {
+        now: Timestamp,
+    ) -> Need {
         let written = self.lock();
-        let last = written.get(&(what, key.clone())).filter(|last| last.desired == *desired);
-        match (live, last) {
-            (Some(live), _) if live.view == *desired => false,
-            (None, None) => true,
-            // Without a base this was our own create, and the watch has not shown it yet.
-            (None, Some(last)) => last.base.is_some(),
-            (Some(_), None) => true,
-            (Some(live), Some(last)) => {
-                let ours = live.resource_version == last.result.resource_version
-                    || last.base.as_ref() == Some(&live.resource_version);
-                !ours && live.view != last.result.view
-            }
+        let Some(last) = written.get(&(what, key.clone())) else {
+            let same = live.is_some_and(|live| live.view == *desired);
+            return if same { Need::Nothing } else { Need::Write };
+        };
+        let behind = match live {
+            Some(live) => last.older.contains(&live.resource_version),
+            None => last.created,
+        };
+        if behind {
+            let done = last.desired == *desired || last.result.view == *desired;
+            return if done { Need::Nothing } else { Need::Write };
+        }
+        let Some(live) = live else { return Need::Write };
+        let ours = live.resource_version == last.result.resource_version || live.view == last.result.view;
+        if live.view == *desired || (last.desired == *desired && ours) {
+            return Need::Nothing;
+        }
+        match last.fought_until(desired, now) {
+            Some(until) => Need::Wait(until),
+            None => Need::Write,
         }
     }
 
@@ -80,21 +115,48 @@ impl Writer {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(body);
         let object = if !what.status {
-            api.patch(&what.key.name, &params, &patch).await?
+            in_time(api.patch(&what.key.name, &params, &patch)).await?
         } else {
-            match api.patch_status(&what.key.name, &params, &patch).await {
+            match in_time(api.patch_status(&what.key.name, &params, &patch)).await {
                 Err(kube::Error::Api(answer)) if answer.message.contains(UNDECLARED) => {
-                    merge_status(&what, api).await?
+                    let live = what.live.map_or(&Value::Null, |live| &live.view);
+                    merge_status(&what, live, api).await?
+                }
+                // Fields of another owner, such as k8gb, survive an apply that no longer has them.
+                Ok(object) if view(&object) != what.desired => {
+                    merge_status(&what, &view(&object), api).await?
                 }
                 answer => answer?,
             }
         };
         let result =
             Live { resource_version: object.resource_version().unwrap_or_default(), view: view(&object) };
-        let base = what.live.map(|live| live.resource_version.clone());
-        let written = Written { desired: what.desired, base, result };
-        self.lock().insert((what.what, what.key.clone()), written);
+        self.remember(what, result);
         Ok(object)
+    }
+
+    fn remember(&self, what: Write<'_>, result: Live) {
+        let mut all = self.lock();
+        let key = (what.what, what.key.clone());
+        let last = all.remove(&key);
+        let mut write_backs = last.as_ref().map(|last| last.write_backs.clone()).unwrap_or_default();
+        if last.as_ref().is_some_and(|last| last.desired == what.desired) {
+            write_backs.push(what.now);
+        }
+        write_backs.retain(|at| what.now.duration_since(*at) < FIGHT_WINDOW);
+        let mut older = last.as_ref().map(|last| last.older.clone()).unwrap_or_default();
+        older.extend(last.map(|last| last.result.resource_version));
+        older.extend(what.live.map(|live| live.resource_version.clone()));
+        older.retain(|version| *version != result.resource_version);
+        let surplus = older.len().saturating_sub(OLDER_KEPT);
+        older.drain(..surplus);
+        let created = what.live.is_none();
+        all.insert(key, Written { desired: what.desired, result, older, created, write_backs });
+    }
+
+    /// Forgets what a complete list no longer shows.
+    pub(crate) fn forget_unlisted(&self, what: &'static str, listed: impl Fn(&Key) -> bool) {
+        self.lock().retain(|(known, key), _| *known != what || listed(key));
     }
 
     /// Forgets a deleted object.
@@ -109,14 +171,13 @@ impl Writer {
 
 /// Writes a status whose definition lacks some of our fields, as k8gb's does: an apply of undeclared fields is an
 /// error of the API server, while a merge has them pruned.
-async fn merge_status<K>(what: &Write<'_>, api: &Api<K>) -> kube::Result<K>
+async fn merge_status<K>(what: &Write<'_>, live: &Value, api: &Api<K>) -> kube::Result<K>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
-    let live = what.live.map_or(&Value::Null, |live| &live.view);
     let body = json!({"status": replacing(live, &what.desired)});
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    api.patch_status(&what.key.name, &params, &Patch::Merge(&body)).await
+    in_time(api.patch_status(&what.key.name, &params, &Patch::Merge(&body))).await
 }
 
 /// The merge patch that makes `live` into `desired`: what is gone has to be named.
@@ -129,6 +190,21 @@ fn replacing(live: &Value, desired: &Value) -> Value {
     gone.chain(kept).collect()
 }
 
+impl Written {
+    /// Until when a change that somebody keeps undoing has to wait.
+    fn fought_until(&self, desired: &Value, now: Timestamp) -> Option<Timestamp> {
+        let recent: Vec<&Timestamp> =
+            self.write_backs.iter().filter(|at| now.duration_since(**at) < FIGHT_WINDOW).collect();
+        if self.desired != *desired || recent.len() < FREE_WRITE_BACKS {
+            return None;
+        }
+        let doublings = u32::try_from(recent.len() - FREE_WRITE_BACKS).unwrap_or(u32::MAX).min(6);
+        let pause = SignedDuration::from_secs(1 << doublings).min(LONGEST_PAUSE);
+        let until = **recent.last()? + pause;
+        (now < until).then_some(until)
+    }
+}
+
 /// One write.
 pub(crate) struct Write<'a> {
     /// Kind of write, so that an object and its status are told apart.
@@ -137,6 +213,7 @@ pub(crate) struct Write<'a> {
     pub(crate) status: bool,
     pub(crate) desired: Value,
     pub(crate) live: Option<&'a Live>,
+    pub(crate) now: Timestamp,
 }
 
 #[cfg(test)]
@@ -157,41 +234,75 @@ mod tests {
     fn live(version: &str, view: Value) -> Live {
         Live { resource_version: version.into(), view }
     }
-    fn wrote(writer: &Writer, desired: Value, base: Option<&str>, result: Live) {
-        let written = Written { desired, base: base.map(str::to_owned), result };
-        writer.lock().insert(("status", Key::new("web", "a")), written);
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
     }
-    fn differs(writer: &Writer, desired: &Value, live: Option<&Live>) -> bool {
-        writer.differs("status", &Key::new("web", "a"), desired, live)
+    /// A write that the server answered with `result`, while the watch showed `base`.
+    fn wrote(writer: &Writer, desired: Value, base: Option<&str>, result: Live, now: Timestamp) {
+        let (key, base) = (Key::new("web", "a"), base.map(|version| live(version, json!(null))));
+        let write = Write { what: "status", key: &key, status: true, desired, live: base.as_ref(), now };
+        writer.remember(write, result);
+    }
+    fn need(writer: &Writer, desired: &Value, live: Option<&Live>) -> Need {
+        writer.need("status", &Key::new("web", "a"), desired, live, at(0))
     }
 
     #[test]
     fn what_the_server_holds_already_is_not_written() {
         let writer = Writer::default();
-        assert!(!differs(&writer, &json!({"a": 1}), Some(&live("1", json!({"a": 1})))));
-        assert!(differs(&writer, &json!({"a": 2}), Some(&live("1", json!({"a": 1})))));
-        assert!(differs(&writer, &json!({"a": 2}), None));
+        assert_eq!(need(&writer, &json!({"a": 1}), Some(&live("1", json!({"a": 1})))), Need::Nothing);
+        assert_eq!(need(&writer, &json!({"a": 2}), Some(&live("1", json!({"a": 1})))), Need::Write);
+        assert_eq!(need(&writer, &json!({"a": 2}), None), Need::Write);
     }
 
     #[test]
     fn a_watch_that_lags_behind_our_write_causes_no_second_write() {
         let writer = Writer::default();
-        wrote(&writer, json!({"a": 2}), Some("1"), live("2", json!({"a": 2})));
-        assert!(!differs(&writer, &json!({"a": 2}), Some(&live("1", json!({"a": 1})))));
+        wrote(&writer, json!({"a": 2}), Some("1"), live("2", json!({"a": 2})), at(0));
+        assert_eq!(need(&writer, &json!({"a": 2}), Some(&live("1", json!({"a": 1})))), Need::Nothing);
+        let writer = Writer::default();
+        wrote(&writer, json!({"a": 2}), None, live("2", json!({"a": 2})), at(0));
+        assert_eq!(need(&writer, &json!({"a": 2}), None), Need::Nothing);
+    }
+
+    #[test]
+    fn what_a_lagging_watch_shows_is_not_taken_for_what_the_server_holds() {
+        let writer = Writer::default();
+        wrote(&writer, json!({"a": 2}), Some("1"), live("2", json!({"a": 2})), at(0));
+        // The server holds 2; the watch still shows 1, which is wanted again.
+        assert_eq!(need(&writer, &json!({"a": 1}), Some(&live("1", json!({"a": 1})))), Need::Write);
+        wrote(&writer, json!({"a": 3}), Some("1"), live("3", json!({"a": 3})), at(0));
+        assert_eq!(need(&writer, &json!({"a": 2}), Some(&live("2", json!({"a": 2})))), Need::Write);
+    }
+
+    #[test]
+    fn an_object_that_a_complete_list_no_longer_shows_is_created_again() {
+        let writer = Writer::default();
+        wrote(&writer, json!({"a": 2}), None, live("2", json!({"a": 2})), at(0));
+        writer.forget_unlisted("status", |_| false);
+        assert_eq!(need(&writer, &json!({"a": 2}), None), Need::Write);
     }
 
     #[test]
     fn a_field_that_the_server_prunes_is_no_endless_difference() {
         let writer = Writer::default();
-        wrote(&writer, json!({"a": 2, "b": 1}), Some("1"), live("2", json!({"a": 2})));
-        assert!(!differs(&writer, &json!({"a": 2, "b": 1}), Some(&live("2", json!({"a": 2})))));
-        assert!(!differs(&writer, &json!({"a": 2, "b": 1}), Some(&live("9", json!({"a": 2})))));
+        wrote(&writer, json!({"a": 2, "b": 1}), Some("1"), live("2", json!({"a": 2})), at(0));
+        let desired = json!({"a": 2, "b": 1});
+        assert_eq!(need(&writer, &desired, Some(&live("2", json!({"a": 2})))), Need::Nothing);
+        assert_eq!(need(&writer, &desired, Some(&live("9", json!({"a": 2})))), Need::Nothing);
     }
 
     #[test]
-    fn a_foreign_change_of_our_fields_is_written_back() {
+    fn a_foreign_change_of_our_fields_is_written_back_and_a_fight_slows_down() {
         let writer = Writer::default();
-        wrote(&writer, json!({"a": 2}), Some("1"), live("2", json!({"a": 2})));
-        assert!(differs(&writer, &json!({"a": 2}), Some(&live("3", json!({"a": 7})))));
+        let desired = json!({"a": 2});
+        let foreign = live("9", json!({"a": 7}));
+        for (second, version) in ["2", "3", "4", "5"].into_iter().enumerate() {
+            assert_eq!(need(&writer, &desired, Some(&foreign)), Need::Write, "write {second}");
+            wrote(&writer, desired.clone(), Some("x"), live(version, desired.clone()), at(0));
+        }
+        assert_eq!(need(&writer, &desired, Some(&foreign)), Need::Wait(at(1)));
+        let other = json!({"a": 3});
+        assert_eq!(need(&writer, &other, Some(&foreign)), Need::Write, "a new wish waits for nobody");
     }
 }

@@ -64,9 +64,11 @@ impl Book {
         self.lock().peers.keys().cloned().collect()
     }
 
-    /// Keeps views of exactly these hosts.
-    pub(crate) fn watch(&self, hosts: BTreeMap<DomainName, SignedDuration>, now: Timestamp) {
+    /// Keeps views of exactly these hosts. They are looked up under our lock, so that of two callers the later
+    /// one has the later list.
+    pub(crate) fn watch(&self, hosts: impl FnOnce() -> BTreeMap<DomainName, SignedDuration>, now: Timestamp) {
         let mut plain = self.lock();
+        let hosts = hosts();
         if plain.hosts == hosts {
             return;
         }

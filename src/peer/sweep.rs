@@ -31,7 +31,10 @@ pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, ta
         sweep.context.book.tick(&sweep.tag, now);
         let look = sweep.ask_what_is_due(now);
         tokio::select! {
-            Some(rounds) = sweep.asking.join_next() => sweep.take(rounds.unwrap_or_default()),
+            Some(rounds) = sweep.asking.join_next() => match rounds {
+                Ok(rounds) => sweep.take(rounds),
+                Err(error) => sweep.recover(&error),
+            },
             () = tokio::time::sleep_until(look) => {}
             Ok(()) = hosts_changed.changed() => sweep.ask_new_hosts(),
             Ok(()) = glue_changed.changed() => sweep.next = Instant::now(),
@@ -115,6 +118,13 @@ impl Sweep {
         let zone = zone_of(zones, &host)?;
         let addresses = self.context.glue.addresses(zone.name(), &self.tag)?;
         Some(Ask { owner_name: local_targets_name(&host).ok()?, host, addresses })
+    }
+
+    /// A task that panicked took its hosts with it: all are asked again.
+    fn recover(&mut self, error: &tokio::task::JoinError) {
+        tracing::error!(peer = %self.tag, %error, "Asking a peer failed; it is asked again.");
+        self.asking.abort_all();
+        self.in_flight.clear();
     }
 
     fn take(&mut self, rounds: Vec<(DomainName, Round)>) {

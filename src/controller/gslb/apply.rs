@@ -2,12 +2,13 @@
 
 use gslb_core::publication::Publication;
 use gslb_crds::{DnsEndpoint, Gslb, gslb};
+use jiff::Timestamp;
 use kube::{Api, ResourceExt};
 
 use super::live::{EndpointFacts, body, desired, view};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
-use crate::controller::write::Write;
+use crate::controller::write::{Need, Write};
 
 /// What became of the DNSEndpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,11 @@ pub(crate) enum Applied {
     Nothing,
     /// An object of this name belongs to somebody else.
     Foreign,
+    /// Somebody else keeps changing it back.
+    Contested {
+        /// When it is written again.
+        until: Timestamp,
+    },
 }
 
 /// Name of this kind of write.
@@ -29,6 +35,7 @@ pub(crate) async fn apply(
     gslb: &Gslb,
     publication: &Publication,
     endpoint: Option<&EndpointFacts>,
+    now: Timestamp,
 ) -> kube::Result<Applied> {
     if publication.accepted.is_none() {
         return Ok(Applied::Nothing);
@@ -41,11 +48,15 @@ pub(crate) async fn apply(
     let key = Key::of(gslb);
     let wanted = view(&object);
     let live = endpoint.map(|facts| &facts.live);
-    if context.writer.differs(WHAT, &key, &wanted, live) {
-        let api: Api<DnsEndpoint> = Api::namespaced(context.client.clone(), &key.namespace);
-        let write = Write { what: WHAT, key: &key, status: false, desired: wanted, live };
-        context.writer.apply(write, &api, &body(&object), view).await?;
-        tracing::info!(gslb = %key, "Published records.");
+    match context.writer.need(WHAT, &key, &wanted, live, now) {
+        Need::Nothing => {}
+        Need::Wait(until) => return Ok(Applied::Contested { until }),
+        Need::Write => {
+            let api: Api<DnsEndpoint> = Api::namespaced(context.client.clone(), &key.namespace);
+            let write = Write { what: WHAT, key: &key, status: false, desired: wanted, live, now };
+            context.writer.apply(write, &api, &body(&object, endpoint), view).await?;
+            tracing::info!(gslb = %key, "Published records.");
+        }
     }
     Ok(Applied::Published)
 }

@@ -25,6 +25,8 @@ const ANNOTATIONS: [&str; 4] =
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EndpointFacts {
     pub(crate) live: Live,
+    /// UID of the object.
+    pub(crate) uid: Option<String>,
     /// UID of the controlling owner.
     pub(crate) owner: Option<String>,
     /// The strategy that is in force, as it was written.
@@ -48,7 +50,7 @@ impl EndpointFacts {
         let owner = controlling(&metadata).map(|owner| owner.uid.clone());
         let live =
             Live { resource_version: metadata.resource_version.unwrap_or_default(), view: Value::Null };
-        Self { live, owner, raw_in_force: None, standing: BTreeMap::new() }
+        Self { live, uid: metadata.uid, owner, raw_in_force: None, standing: BTreeMap::new() }
     }
 }
 
@@ -69,6 +71,7 @@ impl From<DnsEndpoint> for EndpointFacts {
                 resource_version: object.resource_version().unwrap_or_default(),
                 view: view(&object),
             },
+            uid: object.uid(),
             owner: owner.map(|owner| owner.uid.clone()),
             raw_in_force: in_force(&object),
             standing,
@@ -95,8 +98,13 @@ pub(crate) fn view(object: &DnsEndpoint) -> Value {
 
 /// The object as it is applied. The list is always there: an apply that takes the last field out of an object
 /// leaves `null` behind, and an API server refuses that as a `spec`.
-pub(crate) fn body(object: &DnsEndpoint) -> Value {
+///
+/// With the UID of the object that was seen, so that another one of the same name is not taken over.
+pub(crate) fn body(object: &DnsEndpoint, seen: Option<&EndpointFacts>) -> Value {
     let mut body = json!(object);
+    if let Some(uid) = seen.and_then(|facts| facts.uid.as_ref()) {
+        body["metadata"]["uid"] = json!(uid);
+    }
     body["spec"] = json!({"endpoints": &object.spec.endpoints});
     body
 }

@@ -34,22 +34,28 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
             return Ok(Action::await_change());
         }
     };
-    if gslb.metadata.deletion_timestamp.is_some() {
-        // Records go with their owner, by garbage collection.
+    if gslb.metadata.deletion_timestamp.is_some() && !context.endpoints.contains(&Key::of(gslb)) {
+        // Its records are gone, and must not come back while somebody's finalizer holds the object.
         return Ok(Action::await_change());
     }
     let now = context.now();
     let zones = context.served_zones();
     let seen = observe::observe(context, gslb, &zones, now);
-    let publication = publish(&seen.observation, now);
-    let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref()).await?;
-    report::report(context, gslb, &seen, &publication, applied, now).await?;
+    // Before anything can fail: the next pass of this Gslb does not see them change hands again.
     for other in &seen.affected {
         pass.triggers.send(Trigger::Gslb(other.clone()));
     }
+    let publication = publish(&seen.observation, now);
+    let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref(), now).await?;
+    report::report(context, gslb, &seen, &publication, applied, now).await?;
     context.metrics.pass_finished(&Key::of(gslb).namespace, &Key::of(gslb).name);
     pass.progress.tick();
-    Ok(next(&pass, seen.look_again.map(|at| at.duration_since(now))))
+    let contested = match applied {
+        apply::Applied::Contested { until } => Some(until),
+        apply::Applied::Published | apply::Applied::Nothing | apply::Applied::Foreign => None,
+    };
+    let look_again = seen.look_again.into_iter().chain(contested).min();
+    Ok(next(&pass, look_again.map(|at| at.duration_since(now))))
 }
 
 /// The safety net, or earlier if something has a deadline.

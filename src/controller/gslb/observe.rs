@@ -119,7 +119,7 @@ fn want(
         servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
     let created = gslb.creation_timestamp().map(|time| time.0);
     let affected = context.registry.want(&Key::of(gslb), Wants { hosts, created });
-    context.book.watch(context.registry.hosts(), context.now());
+    context.book.watch(|| context.registry.hosts(), context.now());
     affected
 }
 

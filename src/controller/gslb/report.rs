@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gslb_core::condition::{Condition, ConditionKind, ready};
+use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::name::GeoTag;
 use gslb_core::publication::{HostReport, Publication};
 use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
@@ -16,7 +16,7 @@ use super::observe::Seen;
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::unless_gone;
-use crate::controller::write::{Live, Write};
+use crate::controller::write::{Live, Need, Write};
 use crate::peer::book::Told;
 
 /// Name of this kind in memories and of its status as a kind of write.
@@ -50,13 +50,13 @@ pub(crate) async fn report(
         resource_version: gslb.resource_version().unwrap_or_default(),
         view: gslb.status.as_ref().map_or(Value::Null, |status| json!(status)),
     };
-    if context.writer.differs(WHAT, &key, &desired, Some(&live)) {
+    if context.writer.need(WHAT, &key, &desired, Some(&live), now) == Need::Write {
         let api: Api<Gslb> = Api::namespaced(context.client.clone(), &key.namespace);
         let body = json!({
             "apiVersion": Gslb::api_version(&()), "kind": Gslb::kind(&()),
             "metadata": {"name": key.name, "uid": gslb.uid()}, "status": &desired,
         });
-        let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live) };
+        let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live), now };
         let written = context.writer.apply(write, &api, &body, |gslb: &Gslb| json!(gslb.status)).await;
         // The events are not told again, so they go out whatever became of the status.
         context.announcer.publish(&events, &gslb.object_ref(&())).await;
@@ -75,14 +75,23 @@ fn told_before(gslb: &Gslb) -> bool {
 /// `Ready` is about what was really published.
 fn with_outcome(conditions: &[Condition], applied: Applied, key: &Key) -> Vec<Condition> {
     let mut conditions = conditions.to_vec();
-    if applied == Applied::Foreign {
-        let message = format!(
-            "DNSEndpoint {key} exists and does not belong to this Gslb, so it is left alone; delete it or rename the Gslb"
-        );
-        let foreign = Condition::bad(ConditionKind::Ready, "DNSEndpointForeign", message);
-        conditions.retain(|condition| condition.kind != ConditionKind::Ready);
-        conditions.push(ready(&[&foreign], ""));
-    }
+    let (reason, message) = match applied {
+        Applied::Published | Applied::Nothing => return conditions,
+        Applied::Foreign => (
+            "DNSEndpointForeign",
+            format!(
+                "DNSEndpoint {key} exists and does not belong to this Gslb, so it is left alone; delete it or rename the Gslb"
+            ),
+        ),
+        Applied::Contested { .. } => (
+            "OtherWriter",
+            format!(
+                "somebody else keeps changing DNSEndpoint {key} back, so it is written less often; find the other writer, for example a k8gb that still runs, and stop it"
+            ),
+        ),
+    };
+    conditions.retain(|condition| condition.kind != ConditionKind::Ready);
+    conditions.push(Condition::bad(ConditionKind::Ready, reason, message));
     conditions
 }
 

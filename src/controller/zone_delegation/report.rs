@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::unless_gone;
-use crate::controller::write::{Live, Write};
+use crate::controller::write::{Live, Need, Write};
 
 /// Name of this kind in memories and of its status as a kind of write.
 pub(crate) const WHAT: &str = "ZoneDelegation";
@@ -42,13 +42,13 @@ pub(crate) async fn report(
         resource_version: object.resource_version().unwrap_or_default(),
         view: object.status.as_ref().map_or(Value::Null, |status| json!(status)),
     };
-    if context.writer.differs(WHAT, &key, &desired, Some(&live)) {
+    if context.writer.need(WHAT, &key, &desired, Some(&live), now) == Need::Write {
         let api: Api<ZoneDelegation> = Api::all(context.client.clone());
         let body = json!({
             "apiVersion": ZoneDelegation::api_version(&()), "kind": ZoneDelegation::kind(&()),
             "metadata": {"name": key.name, "uid": object.uid()}, "status": &desired,
         });
-        let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live) };
+        let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live), now };
         let written =
             context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await;
         // The events are not told again, so they go out whatever became of the status.

@@ -1,0 +1,21 @@
+//! A deadline for calls of the Kubernetes API.
+//!
+//! The client has none, because a quiet watch is no fault. A call must end: a connection that swallows packets
+//! would hold its pass, and with it every later change of the object, for ever.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+/// Longest wait for one answer: well above a slow etcd, below a Lease's renewal.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// One call with a deadline.
+///
+/// # Errors
+/// Those of the call, and one of its own when the deadline is reached: nobody knows then whether it had an
+/// effect.
+pub(crate) async fn in_time<T>(call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
+    timeout(LONGEST_WAIT, call).await.unwrap_or_else(|late| Err(kube::Error::Service(Box::new(late))))
+}
