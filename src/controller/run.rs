@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use gslb_core::changelog::Who;
 use gslb_core::name::DomainName;
+use gslb_core::zone::Zone;
 use kube::core::DeserializeGuard;
 use kube::runtime::applier;
 use kube::runtime::controller::{self, Action, Config};
@@ -164,20 +165,26 @@ async fn pass_on(pass: Arc<Pass>, mut changes: mpsc::UnboundedReceiver<DomainNam
     }
 }
 
-/// Configured zones exist at all times; one that somebody deleted comes back once it is gone.
+/// Creates the configured zones once: one that somebody deletes later stays away until the next start (F-49).
 async fn bootstrap(context: Arc<Context>) {
     let mut zones = context.zones.changes();
-    loop {
+    let mut left: Vec<Zone> = context.settings.zones.clone();
+    while !left.is_empty() {
         zones.mark_unchanged();
-        match zone_delegation::bootstrap(&context).await {
-            Ok(()) if zones.changed().await.is_err() => return,
-            Ok(()) => {}
+        match zone_delegation::bootstrap(&context, &left).await {
+            Ok(leaving) => left = leaving,
             Err(error) => {
                 tracing::warn!(error = %Chain(&error), "The configured zones could not be created; it is tried again.");
                 tokio::time::sleep(BOOTSTRAP_PAUSE).await;
+                continue;
             }
         }
+        if !left.is_empty() && zones.changed().await.is_err() {
+            break;
+        }
     }
+    // A task of the daemon never ends by itself.
+    std::future::pending().await
 }
 
 /// Shows that the passes are not blocked, also while nothing changes: they run in the same task.

@@ -8,20 +8,24 @@ use kube::api::PostParams;
 
 use crate::controller::context::Context;
 use crate::controller::write::FIELD_MANAGER;
+use crate::kube_call::in_time;
 
-/// Creates the ZoneDelegation of every configured zone that has none. An existing one wins, whatever its name;
-/// one on its way out is not brought back before it is gone (F-49).
-pub(crate) async fn bootstrap(context: &Context) -> kube::Result<()> {
-    for zone in &context.settings.zones {
+/// Creates the ZoneDelegation of every zone that has none. An existing one wins, whatever its name. Gives the
+/// zones whose object is on its way out, to be created when it is gone.
+pub(crate) async fn bootstrap(context: &Context, zones: &[Zone]) -> kube::Result<Vec<Zone>> {
+    let mut leaving = Vec::new();
+    for zone in zones {
         let object_name = zone.name().dashed();
         let existing = context.zones.select(|key, facts| {
             facts.zone.as_ref().is_ok_and(|other| other.name() == zone.name()) || key.name == object_name
         });
         if existing.is_empty() {
             create(context, zone, object_name).await?;
+        } else if existing.iter().all(|(_, facts)| facts.deleting) {
+            leaving.push(zone.clone());
         }
     }
-    Ok(())
+    Ok(leaving)
 }
 
 async fn create(context: &Context, zone: &Zone, name: String) -> kube::Result<()> {
@@ -35,7 +39,7 @@ async fn create(context: &Context, zone: &Zone, name: String) -> kube::Result<()
     let object = ZoneDelegation { metadata, spec, status: None };
     let api: Api<ZoneDelegation> = Api::all(context.client.clone());
     let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-    match api.create(&params, &object).await {
+    match in_time(api.create(&params, &object)).await {
         Ok(_) => {
             tracing::info!(zone = %zone.name(), "Created the ZoneDelegation of a configured zone.");
             Ok(())
