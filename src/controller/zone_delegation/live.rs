@@ -17,6 +17,8 @@ use crate::controller::cache::{Cache, Key};
 pub(crate) struct ZoneFacts {
     /// As the spec names it, or as it last did: an invalid edit never stops what is served.
     pub(crate) zone: Option<Zone>,
+    /// What is wrong with the object as it is now.
+    pub(crate) problem: Option<String>,
     pub(crate) created: Option<Timestamp>,
     /// Name servers as the status lists them: what is known before the first look-up.
     pub(crate) servers: BTreeSet<(DomainName, Ipv4Addr)>,
@@ -31,11 +33,19 @@ impl ZoneFacts {
         let metadata = guarded.meta();
         let created = metadata.creation_timestamp.as_ref().map(|time| time.0);
         let deleting = metadata.deletion_timestamp.is_some();
-        let (zone, servers) = match guarded.0 {
-            Ok(object) => (object.spec.zone().ok().map(|(zone, _)| zone), servers(&object)),
-            Err(_) => (None, earlier.as_ref().map(|facts| facts.servers.clone()).unwrap_or_default()),
+        let servers = match &guarded.0 {
+            Ok(object) => servers(object),
+            Err(_) => earlier.as_ref().map(|facts| facts.servers.clone()).unwrap_or_default(),
         };
-        Self { zone: zone.or_else(|| earlier?.zone), created, servers, deleting }
+        let named = match guarded.0 {
+            Ok(object) => object.spec.zone(),
+            Err(invalid) => Err(invalid.error),
+        };
+        let (zone, problem) = match named {
+            Ok((zone, problem)) => (Some(zone), problem),
+            Err(problem) => (earlier.and_then(|facts| facts.zone), Some(problem)),
+        };
+        Self { zone, problem, created, servers, deleting }
     }
 }
 
