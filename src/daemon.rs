@@ -32,6 +32,7 @@ use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
 use crate::peer::glue::Glue;
+use crate::peer::memory::Memory;
 use crate::provision;
 use crate::question::{Client as Questions, Network};
 
@@ -133,6 +134,7 @@ async fn start(
         zones: Cache::new(),
         registry: Registry::default(),
         book: Arc::new(book(&settings, changed, &metrics)),
+        memory: Memory::default(),
         glue: Glue::new(
             settings.periods.zone_delegation.map_or(GLUE_PERIOD, |period| period.min(GLUE_PERIOD)),
         ),
