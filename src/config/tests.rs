@@ -112,13 +112,18 @@ fn line_73_the_own_tag_may_be_listed_or_not() {
 }
 
 #[test]
-fn line_68_only_infoblox_without_listed_tags_discovers_its_peers() {
-    let resolved = |layers: &[_]| Settings::resolve(&raw(layers)).unwrap();
-    let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "us")];
-    assert!(resolved(&[MINIMAL, INFOBLOX]).discovers_peers());
-    assert!(!resolved(&[MINIMAL, INFOBLOX, listed]).discovers_peers());
-    assert!(!resolved(&[MINIMAL, &[("EXTDNS_ENABLED", "true")]]).discovers_peers());
-    assert!(!resolved(&[MINIMAL]).discovers_peers());
+fn line_68_infoblox_without_listed_tags_is_warned_that_it_has_no_peers() {
+    let warnings = |layers: &[_]| Settings::resolve(&raw(layers)).unwrap().warnings;
+    let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu")];
+    let told: Vec<_> = warnings(&[MINIMAL, INFOBLOX]).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "EXT_GSLB_CLUSTERS_GEO_TAGS lists no tags, and dynamic discovery is not built yet, so this cluster has no peers: list the tags"
+        ]
+    );
+    assert_eq!(warnings(&[MINIMAL, INFOBLOX, listed]), []);
+    assert_eq!(warnings(&[MINIMAL, &[("EXTDNS_ENABLED", "true")]]), []);
 }
 
 #[test]
