@@ -320,6 +320,9 @@ fn warn_of_idle_values(reader: &mut Reader<'_>) {
     if reader.boolean("COREDNS_EXPOSED") {
         reader.warn("COREDNS_EXPOSED", "has no effect, as in k8gb");
     }
+    if reader.is_set("ZONE_DELEGATION_RECOVERY_SECONDS") {
+        reader.warn("ZONE_DELEGATION_RECOVERY_SECONDS", "has no effect, as in k8gb");
+    }
 }
 
 fn pod_name(reader: &Reader<'_>) -> String {

@@ -226,7 +226,7 @@ fn line_77_infoblox_has_defaults_that_work() {
     let defaults = infoblox(&[]);
     assert_eq!(defaults.host.to_string(), "gm.example.com");
     assert_eq!((defaults.port, defaults.version.as_str(), defaults.view.as_str()), (443, "2.12", "default"));
-    assert_eq!((defaults.request_timeout, defaults.pool_connections), (Duration::from_secs(20), 10));
+    assert_eq!(defaults.request_timeout, Duration::from_secs(20));
     assert_eq!(defaults.ca_file, None);
     assert_eq!(defaults.username.read().unwrap().expose_secret(), "gslb");
     assert_eq!(defaults.password.read().unwrap().expose_secret(), "hunter2");
@@ -246,8 +246,24 @@ fn line_77_infoblox_takes_the_full_set() {
     ]);
     assert_eq!((full.host.to_string(), full.port), ("192.0.2.1".to_owned(), 8443));
     assert_eq!((full.version.as_str(), full.view.as_str()), ("2.3.1", "external"));
-    assert_eq!((full.request_timeout, full.pool_connections), (Duration::from_secs(3), 0));
+    assert_eq!(full.request_timeout, Duration::from_secs(3));
     assert_eq!(full.ca_file, Some("/etc/grid/ca.pem".into()));
+}
+
+#[test]
+fn what_has_no_effect_is_said_so_when_it_is_set() {
+    let idle: &[_] =
+        &[("INFOBLOX_HTTP_POOL_CONNECTIONS", "10"), ("ZONE_DELEGATION_RECOVERY_SECONDS", "3600")];
+    let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu,us")];
+    let warned = Settings::resolve(&raw(&[MINIMAL, INFOBLOX, listed, idle])).unwrap().warnings;
+    let told: Vec<_> = warned.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "INFOBLOX_HTTP_POOL_CONNECTIONS has no effect: at most 4 idle connections are kept",
+            "ZONE_DELEGATION_RECOVERY_SECONDS has no effect, as in k8gb",
+        ]
+    );
 }
 
 #[test]
