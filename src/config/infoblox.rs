@@ -36,7 +36,7 @@ pub struct InfobloxSettings {
     pub password: SecretSource,
     /// Deadline of one request.
     pub request_timeout: Duration,
-    /// PEM bundle instead of the system's roots.
+    /// PEM bundle that is trusted besides the system's roots.
     pub ca_file: Option<PathBuf>,
 }
 
