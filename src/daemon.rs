@@ -87,6 +87,13 @@ pub(crate) async fn run(
     let vitals = Vitals::new(&mut registry, &settings);
     let listener = health::bind(&settings.metrics_address).await?;
     let (progress, readiness) = (vitals.progress.clone(), vitals.readiness.clone());
+    let stop = {
+        let readiness = readiness.clone();
+        async move {
+            stop.await;
+            readiness.set_not_ready("process", "stopping");
+        }
+    };
     let pages = Pages { registry: Arc::new(registry), progress, readiness };
     let pages = tokio::spawn(async move { axum::serve(listener, pages.router()).await });
     let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
