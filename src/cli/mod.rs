@@ -6,6 +6,7 @@ mod dns;
 mod run;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+mod signals;
 mod table;
 
 use std::ffi::OsString;
