@@ -88,7 +88,7 @@ pub(crate) async fn keep_last(context: &Context) {
     if views.is_empty() || !context.memory.read.load(Ordering::Relaxed) {
         return;
     }
-    if !matches!(tokio::time::timeout(LAST_STORE, store(context, &views)).await, Ok(Ok(()))) {
+    if !matches!(timeout(LAST_STORE, store(context, &views)).await, Ok(Ok(()))) {
         tracing::warn!(name = NAME, "The peer views could not be stored at the end.");
     }
 }
