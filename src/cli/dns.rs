@@ -7,8 +7,8 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use super::signals::Signals;
-use super::{BadConfiguration, Connection, Ending};
-use crate::config::RawConfig;
+use super::{Connection, Ending};
+use crate::config::{BadConfiguration, RawConfig};
 use crate::dns::daemon::{Daemon, StartError};
 use crate::dns::settings::DnsSettings;
 use crate::telemetry;

@@ -6,8 +6,8 @@ use anyhow::Context;
 use clap::Args;
 
 use super::signals::Signals;
-use super::{BadConfiguration, Connection, Ending};
-use crate::config::{RawConfig, Settings};
+use super::{Connection, Ending};
+use crate::config::{BadConfiguration, RawConfig, Settings};
 use crate::{daemon, telemetry};
 
 /// Settings come from the environment.
