@@ -41,12 +41,12 @@ pub struct InfobloxSettings {
 }
 
 impl ProviderChoice {
-    /// The provider's name in logs and metrics (contract §7.1).
+    /// The provider's name in logs, spelled as its id is in metrics and the change log.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::None => "EMPTY",
-            Self::ExternalDns => "EXTDNS",
-            Self::Infoblox(_) => "Infoblox",
+            Self::None => "none",
+            Self::ExternalDns => "external-dns",
+            Self::Infoblox(_) => "infoblox",
         }
     }
 

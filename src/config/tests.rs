@@ -64,7 +64,7 @@ fn line_72_two_variables_are_enough_and_the_rest_has_k8gbs_defaults() {
     assert_eq!(minimal.listed_tags, tags(&[]));
     assert_eq!(minimal.zones, []);
     assert_eq!(minimal.ns_ttl.as_secs(), 30);
-    assert_eq!(minimal.provider.name(), "EMPTY");
+    assert_eq!(minimal.provider.name(), "none");
     assert_eq!(minimal.warnings, []);
     assert_eq!(
         minimal.periods,
@@ -414,7 +414,7 @@ fn a_prefix_may_be_empty_but_not_illegal() {
 fn booleans_and_numbers_follow_k8gbs_rules() {
     for (value, external_dns) in [("true", true), ("YES", true), ("1", true), ("False", false), ("no", false)]
     {
-        let chosen = settings(&[("EXTDNS_ENABLED", value)]).provider.name() == "EXTDNS";
+        let chosen = settings(&[("EXTDNS_ENABLED", value)]).provider.name() == "external-dns";
         assert_eq!(chosen, external_dns, "{value}");
     }
     for bad in ["", "on", "t"] {
