@@ -16,12 +16,12 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::config::{InfobloxSettings, ProviderChoice, SecretSource, Settings};
+use crate::controller::write::FIELD_MANAGER;
 use crate::metrics::Metrics;
 
 /// ConfigMap that counts bad log-ins over restarts.
 const LOGIN_MEMORY: &str = "gslb-bridge-login";
 const LOGIN_KEY: &str = "infoblox";
-const FIELD_MANAGER: &str = "gslb-bridge";
 
 /// The configured provider, if there is one that writes by itself.
 ///

@@ -87,7 +87,7 @@ pub struct ZoneDelegationStatus {
     /// Name servers of the zone, one entry per name and address, sorted.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub dns_servers: Vec<DnsServer>,
-    /// Accepted, Delegated, InSync, StaleMember and Ready, each with its reason.
+    /// Accepted, Delegated, InSync and Ready, each with its reason.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition_list")]
     pub conditions: Vec<Condition>,

@@ -23,6 +23,7 @@ use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
 use crate::peer::glue::Glue;
+use crate::peer::memory::Memory;
 
 /// Tells the time. Tests give one that follows their own time.
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -38,6 +39,7 @@ pub(crate) struct Context {
     pub(crate) zones: Cache<ZoneFacts>,
     pub(crate) registry: Registry,
     pub(crate) book: Arc<Book>,
+    pub(crate) memory: Memory,
     pub(crate) glue: Glue,
     pub(crate) questions: Arc<PeerQuestions>,
     pub(crate) writer: Writer,
