@@ -49,9 +49,12 @@ pub struct LoginRecord {
     /// It was accepted since it was last rejected. Such a credential needs no note before it is used again.
     #[serde(default)]
     proven: bool,
-    /// Tries that were rejected, or whose end is unknown.
+    /// Tries that were rejected.
     #[serde(default)]
     bad: u8,
+    /// Tries whose end nobody saw, because the process ended first.
+    #[serde(default)]
+    unanswered: u8,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     last_bad: Option<Timestamp>,
 }
@@ -110,7 +113,7 @@ impl fmt::Debug for Fingerprint {
 impl LoginRecord {
     /// Nothing tried yet.
     pub fn new(salt: Salt) -> Self {
-        Self { salt, fingerprint: None, proven: false, bad: 0, last_bad: None }
+        Self { salt, fingerprint: None, proven: false, bad: 0, unanswered: 0, last_bad: None }
     }
 
     /// The salt for [`Fingerprint::of`].
@@ -118,30 +121,31 @@ impl LoginRecord {
         &self.salt
     }
 
-    /// The record to store before a credential is sent. An unproven credential is counted as rejected first, so
-    /// that a crash in the middle does not give it a third try; a proven one changes nothing, so that a session
-    /// that is renewed costs no write.
+    /// The record to store before a credential is sent. The try of an unproven credential is noted first, so that
+    /// processes that end in the middle cannot repeat it without a pause; a proven one changes nothing, so that a
+    /// session that is renewed costs no write.
     #[must_use]
     pub fn trying(self, fingerprint: Fingerprint, now: Timestamp) -> Self {
         let known = self.fingerprint == Some(fingerprint);
         if known && self.proven {
             return self;
         }
-        let bad = if known { self.bad.saturating_add(1) } else { 1 };
-        Self { fingerprint: Some(fingerprint), proven: false, bad, last_bad: Some(now), ..self }
+        let (bad, unanswered) = if known { (self.bad, self.unanswered.saturating_add(1)) } else { (0, 1) };
+        Self { fingerprint: Some(fingerprint), proven: false, bad, unanswered, last_bad: Some(now), ..self }
     }
 
     /// The record after the backend rejected what was [`trying`](Self::trying).
     #[must_use]
     pub fn rejected(self, fingerprint: Fingerprint, now: Timestamp) -> Self {
-        let bad = if self.proven { 1 } else { self.bad.max(1) };
-        Self { fingerprint: Some(fingerprint), proven: false, bad, last_bad: Some(now), ..self }
+        let bad = if self.proven { 1 } else { self.bad.saturating_add(1) };
+        let unanswered = self.unanswered.saturating_sub(1);
+        Self { fingerprint: Some(fingerprint), proven: false, bad, unanswered, last_bad: Some(now), ..self }
     }
 
     /// The record after the backend accepted it.
     #[must_use]
     pub fn accepted(self, fingerprint: Fingerprint) -> Self {
-        Self { fingerprint: Some(fingerprint), proven: true, bad: 0, last_bad: None, ..self }
+        Self { fingerprint: Some(fingerprint), proven: true, bad: 0, unanswered: 0, last_bad: None, ..self }
     }
 }
 
@@ -150,13 +154,17 @@ pub fn decide(record: &LoginRecord, fingerprint: Fingerprint, now: Timestamp) ->
     if record.fingerprint != Some(fingerprint) {
         return LoginDecision::MayTry;
     }
-    match (record.bad, record.last_bad) {
-        (0, _) | (1, None) => LoginDecision::MayTry,
-        (1, Some(last)) => match last.checked_add(BAD_LOGIN_PAUSE) {
-            Ok(until) if until > now => LoginDecision::WaitUntil(until),
-            Ok(_) | Err(_) => LoginDecision::MayTry,
-        },
-        _ => LoginDecision::BlockedUntilChanged,
+    let Some(last) = record.last_bad else { return LoginDecision::MayTry };
+    let pause = match (record.bad, record.unanswered) {
+        (0, 0) => return LoginDecision::MayTry,
+        // Nobody has rejected it, so it must not be given up; but the tries grow rare.
+        (0, tries) => BAD_LOGIN_PAUSE * (1 << (tries - 1).min(4)),
+        (1, 0) => BAD_LOGIN_PAUSE,
+        _ => return LoginDecision::BlockedUntilChanged,
+    };
+    match last.checked_add(pause) {
+        Ok(until) if until > now => LoginDecision::WaitUntil(until),
+        Ok(_) | Err(_) => LoginDecision::MayTry,
     }
 }
 

@@ -15,6 +15,9 @@ use crate::history::History;
 use crate::name::DomainName;
 use crate::ttl::Ttl;
 
+/// Names in one sentence. No outside reference.
+const MOST_NAMED: usize = 10;
+
 /// What should change at one delegation, what is left out, and what the user should know. Not yet approved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -261,6 +264,11 @@ fn seconds(ttl: Ttl) -> String {
     ttl.as_secs().to_string()
 }
 
+/// The first few items and how many more there are: a status has a limit, and a person a patience.
 fn list<T: ToString>(items: &BTreeSet<T>) -> String {
-    items.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+    let named = items.iter().take(MOST_NAMED).map(T::to_string).collect::<Vec<_>>().join(", ");
+    match items.len().saturating_sub(MOST_NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }

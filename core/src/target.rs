@@ -15,6 +15,11 @@ pub type Targets = BTreeSet<Ipv4Addr>;
 /// Addresses by the cluster that they belong to, in the order of tags: the order of an answer.
 pub type TargetMap = BTreeMap<GeoTag, Targets>;
 
+/// Whether an address can be answered with: not 0.0.0.0, not a group or broadcast address.
+pub fn is_usable(address: Ipv4Addr) -> bool {
+    !address.is_unspecified() && !address.is_multicast() && !address.is_broadcast()
+}
+
 /// Leaves an address that several clusters share with the first of them only, and drops clusters that keep
 /// none, so that an answer lists it once and weights still match the answer (row X3).
 pub fn without_duplicates(map: &TargetMap) -> TargetMap {
@@ -95,6 +100,14 @@ mod tests {
         let held = Some(LastAddresses { targets: targets(1), missing_since: Some(at(0)) });
         let back = hold_addresses(targets(2), held, at(5));
         assert_eq!((back.targets, back.held_until), (targets(2), None));
+    }
+
+    #[test]
+    fn addresses_that_lead_nowhere_are_not_usable() {
+        for bad in ["0.0.0.0", "224.0.0.9", "255.255.255.255"] {
+            assert!(!is_usable(bad.parse().unwrap()), "{bad}");
+        }
+        assert!(is_usable(Ipv4Addr::LOCALHOST));
     }
 
     #[test]

@@ -96,6 +96,9 @@ impl Zone {
         if relative.rsplit('.').next() == Some(RESERVED_LABEL) {
             return Err(HostProblem::Reserved { host: host.clone(), zone: self.name.clone() });
         }
+        if host.as_str().starts_with(LOCAL_TARGETS_PREFIX) {
+            return Err(HostProblem::Announcing { host: host.clone() });
+        }
         if host.is_wildcard() {
             return Err(HostProblem::Wildcard { host: host.clone() });
         }
@@ -157,6 +160,14 @@ pub enum HostProblem {
         /// Its zone.
         zone: DomainName,
     },
+    /// A name that announces another host's targets.
+    #[error(
+        "host {host} is not served: names that start with {LOCAL_TARGETS_PREFIX} tell the clusters of each other; choose another name"
+    )]
+    Announcing {
+        /// The host.
+        host: DomainName,
+    },
     /// A wildcard has no `localtargets-` name of its own.
     #[error(
         "host {host} is not served: a wildcard cannot be announced to the other clusters; list each host by name"
@@ -197,6 +208,7 @@ impl HostProblem {
             Self::OutsideZones { .. } => "HostOutsideZones",
             Self::Apex { .. } => "HostIsZoneApex",
             Self::Reserved { .. } => "HostReserved",
+            Self::Announcing { .. } => "HostReserved",
             Self::Wildcard { .. } => "HostIsWildcard",
             Self::TooLong { .. } => "HostTooLong",
             Self::Taken { .. } => "HostTaken",
@@ -320,6 +332,7 @@ mod tests {
         assert_eq!(refused("dns.glb.example.org"), "HostReserved");
         assert_eq!(refused("ns1.dns.glb.example.org"), "HostReserved");
         assert_eq!(refused("*.apps.glb.example.org"), "HostIsWildcard");
+        assert_eq!(refused("localtargets-app.glb.example.org"), "HostReserved");
         assert!(zone.check_host(&name("dns.app.glb.example.org")).is_ok());
     }
 

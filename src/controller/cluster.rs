@@ -4,7 +4,7 @@ use gslb_core::target::Targets;
 
 use super::cache::Key;
 use super::context::Context;
-use super::facts::LoadBalancerEntry;
+use super::facts::{LoadBalancerEntry, usable};
 use crate::config::DnsService;
 
 /// Why there is no address. Its text is the sentence that the user reads.
@@ -80,14 +80,14 @@ fn of_service(
     entries: &[LoadBalancerEntry],
 ) -> Result<Targets, NoGlue> {
     let found = match kind {
-        "ClusterIP" => cluster_ips.iter().filter_map(|ip| ip.parse().ok()).collect(),
+        "ClusterIP" => cluster_ips.iter().filter_map(|ip| usable(ip)).collect(),
         _ => addresses(entries),
     };
     non_empty(found, || format!("DNS Service {key}"))
 }
 
 fn addresses(entries: &[LoadBalancerEntry]) -> Targets {
-    entries.iter().filter_map(|entry| entry.ip.as_deref()?.parse().ok()).collect()
+    entries.iter().filter_map(|entry| usable(entry.ip.as_deref()?)).collect()
 }
 
 fn non_empty(found: Targets, what: impl Fn() -> String) -> Result<Targets, NoGlue> {

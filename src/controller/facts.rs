@@ -1,6 +1,9 @@
 //! From Kubernetes objects to the facts that a pass needs. Pure.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use gslb_core::publication::{Server, ServiceName};
+use gslb_core::target::is_usable;
 use gslb_crds::marks;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -9,6 +12,15 @@ use kube::ResourceExt;
 
 /// Label by which a slice names its Service.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
+
+/// An address that clients can be sent to: IPv4, also in its IPv6-mapped form, and not one that leads nowhere.
+pub(crate) fn usable(text: &str) -> Option<Ipv4Addr> {
+    let address = match text.trim().parse().ok()? {
+        IpAddr::V4(address) => address,
+        IpAddr::V6(address) => address.to_ipv4_mapped()?,
+    };
+    is_usable(address).then_some(address)
+}
 
 /// One entry of a load balancer's status.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,6 +132,14 @@ mod tests {
         assert!(!slice(json!([{"addresses": ["10.0.0.1"], "conditions": {"ready": false}}])).ready);
         assert!(!slice(json!([{"addresses": []}])).ready);
         assert!(!slice(json!(null)).ready);
+    }
+
+    #[test]
+    fn only_addresses_that_clients_can_reach_are_usable() {
+        assert_eq!(usable("::ffff:192.0.2.1"), Some(Ipv4Addr::new(192, 0, 2, 1)));
+        for bad in ["0.0.0.0", "2001:db8::1", "224.0.0.1", "name", ""] {
+            assert_eq!(usable(bad), None, "{bad}");
+        }
     }
 
     #[test]

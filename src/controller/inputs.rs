@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use gslb_crds::DnsEndpoint;
@@ -12,7 +13,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::store::Writer as StoreWriter;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event, ExponentialBackoff, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
@@ -23,6 +24,11 @@ use super::registry::Dependency;
 use super::zone_delegation::live::ZoneFacts;
 use super::{Trigger, Triggers, gslb, zone_delegation};
 use gslb_core::publication::ServiceName;
+
+/// First pause before a watch that failed is started again; doubles up to [`LAST_RETRY`].
+const FIRST_RETRY: Duration = Duration::from_millis(200);
+/// An API server that is back must not wait long for us: until then this cluster's health is blind.
+const LAST_RETRY: Duration = Duration::from_secs(3);
 
 /// The store writers of the two kinds that are reconciled.
 pub(crate) struct Writers {
@@ -217,7 +223,12 @@ fn stream<K>(
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
+    let retry = backon::ExponentialBuilder::default()
+        .with_min_delay(FIRST_RETRY)
+        .with_max_delay(LAST_RETRY)
+        .without_max_times()
+        .with_jitter();
     watcher(Api::<K>::all(context.client.clone()), config.clone())
-        .default_backoff()
+        .backoff(ExponentialBackoff::from(retry))
         .modify(|object| object.managed_fields_mut().clear())
 }

@@ -263,7 +263,7 @@ async fn a_server_that_stores_something_else_is_found_out_before_the_provider_is
 
 #[tokio::test]
 async fn a_missing_definition_is_named() {
-    let server = gslb_mocks::kube::ApiServer::builder().build();
+    let server = ApiServer::builder().build();
     let error = try_open(&server, "pod-0/1").await.err().unwrap();
     assert_eq!(error.to_string(), "the API server refused providerchanges");
 }

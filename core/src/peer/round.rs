@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::reply::{NoWord, Reply};
-use crate::target::Targets;
+use crate::target::{Targets, is_usable};
 
 /// The replies of all addresses of a peer to one question, in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,9 +46,15 @@ impl Round {
         for (_, reply) in &self.replies {
             match reply {
                 Reply::Positive { addresses, partial, .. } => {
+                    let usable: Targets = addresses.iter().copied().filter(|a| is_usable(*a)).collect();
+                    if usable.is_empty() {
+                        // Nothing that a client could reach is as good as nothing said.
+                        silence.get_or_insert(NoWord::Malformed);
+                        continue;
+                    }
                     positive = true;
                     whole |= !*partial;
-                    targets.extend(addresses);
+                    targets.extend(usable);
                 }
                 Reply::Negative { authoritative: aa, .. } => {
                     negative = true;

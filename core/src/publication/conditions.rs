@@ -57,8 +57,15 @@ fn accepted_condition(
 
 fn resolved_condition(seen: &Observation<'_>, publication: &Publication) -> Condition {
     let kind = ConditionKind::Resolved;
-    if let Resolution::Failed { reason, message } = &seen.resolution {
-        return Condition::bad(kind, reason, message.clone());
+    match &seen.resolution {
+        Resolution::Found(_) => {}
+        Resolution::Failed { reason, message } => return Condition::bad(kind, reason, message.clone()),
+        Resolution::Invalid { reason, message } if publication.hosts.is_empty() => {
+            return Condition::bad(kind, reason, message.clone());
+        }
+        Resolution::Invalid { reason, message } => {
+            return Condition::bad(kind, reason, format!("{message}; the hosts that were known go on"));
+        }
     }
     let missing: BTreeSet<String> = publication
         .hosts

@@ -42,7 +42,14 @@ pub struct Server {
 pub enum Resolution {
     /// The object names these hosts.
     Found(Vec<Server>),
-    /// It names none, does not exist, or cannot be referred to. Definite: what it announced is withdrawn.
+    /// The spec refers to nothing that could be followed: an invalid edit. The hosts that were known go on.
+    Invalid {
+        /// Stable reason.
+        reason: &'static str,
+        /// The sentence for the user.
+        message: String,
+    },
+    /// It names none or does not exist. Definite: what it announced is withdrawn.
     Failed {
         /// Stable reason.
         reason: &'static str,
@@ -96,6 +103,8 @@ pub struct Observation<'a> {
     pub waiting: BTreeSet<DomainName>,
     /// Live records of those hosts.
     pub standing: BTreeMap<DomainName, Standing>,
+    /// Those of them that are told to be down everywhere.
+    pub standing_down: BTreeSet<DomainName>,
     /// This cluster.
     pub own: GeoTag,
     /// The fleet's tags, the own included.
@@ -109,7 +118,7 @@ impl Observation<'_> {
     fn servers(&self) -> &[Server] {
         match &self.resolution {
             Resolution::Found(servers) => servers,
-            Resolution::Failed { .. } => &self.known,
+            Resolution::Invalid { .. } | Resolution::Failed { .. } => &self.known,
         }
     }
 }
@@ -257,7 +266,7 @@ fn publish_host(
     now: Timestamp,
 ) {
     let health = match &seen.resolution {
-        Resolution::Found(_) => {
+        Resolution::Found(_) | Resolution::Invalid { .. } => {
             let health = |name| seen.services.get(name).copied().unwrap_or(Health::NotFound);
             seen.policy.judge(served.services.iter().map(health))
         }
@@ -282,6 +291,8 @@ fn publish_host(
     let targets = own.map(|endpoint| endpoint.targets.clone()).unwrap_or_default();
     if targets.is_empty() {
         let answer = match &decision.answer {
+            // What was told before the peers have been heard anew stands.
+            _ if waiting && seen.standing_down.contains(&served.host) => EmptyAnswer::NoData,
             Answer::AllDown if !waiting => EmptyAnswer::NoData,
             Answer::AllDown | Answer::Unsure | Answer::Targets { .. } => EmptyAnswer::ServFail,
         };

@@ -35,6 +35,7 @@ fn pass() -> Pass {
         peers: [].into(),
         waiting: [].into(),
         standing: [].into(),
+        standing_down: [].into(),
         own: tag("fra"),
         members: &[],
         last_resort: LAST_RESORT,
@@ -48,7 +49,7 @@ impl Pass {
         let server = Server { host: host.into(), services: vec![service(name)] };
         match &mut self.seen.resolution {
             Resolution::Found(servers) => servers.push(server),
-            Resolution::Failed { .. } => self.seen.known.push(server),
+            Resolution::Invalid { .. } | Resolution::Failed { .. } => self.seen.known.push(server),
         }
         self.seen.services.insert(service(name), health);
         self
@@ -339,4 +340,25 @@ fn failover_to_a_cluster_that_nobody_is_serves_and_warns() {
     let (status, reason, message) = publication.accepted();
     assert_eq!((status, reason), (Truth::True, "AcceptedWithWarnings"));
     assert!(message.contains("lon") && message.contains("fra, nyc, sin"), "{message}");
+}
+
+#[test]
+fn an_invalid_edit_of_the_reference_keeps_what_was_served_and_says_so() {
+    let mut edited = pass();
+    edited.seen.resolution = Resolution::Invalid {
+        reason: "ReferenceUnsupported",
+        message: "Kind:ingress is not supported".into(),
+    };
+    let publication = edited.healthy(HOST).publish();
+    assert_eq!(publication.endpoints, served_here(HOST));
+    let told = "Kind:ingress is not supported; the hosts that were known go on";
+    assert_eq!(publication.resolved(), (Truth::False, "ReferenceUnsupported", told));
+}
+
+#[test]
+fn a_host_told_to_be_down_stays_so_while_the_peers_are_asked_anew() {
+    let mut down =
+        pass().host(HOST, "shop", Health::Unhealthy).peer(HOST, "nyc", Tier::Unknown, &[]).waiting(HOST);
+    down.seen.standing_down = [name(HOST)].into();
+    assert_eq!(down.publish().unanswered, unanswered(HOST, EmptyAnswer::NoData));
 }

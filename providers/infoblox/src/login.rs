@@ -131,7 +131,7 @@ fn held(host: &str, until: Option<Timestamp>) -> ProviderError {
         None => "not tried again before it changes",
     };
     let text = format!(
-        "Infoblox at {host} rejected the user name or the password (HTTP 401); to keep the account from being locked the same credential is {when}; correct it"
+        "Infoblox at {host} rejected the user name or the password (HTTP 401), or never answered an earlier log-in; to keep the account from being locked the same credential is {when}; correct it if it is wrong"
     );
     ProviderError::LoginHeld { text, until }
 }

@@ -1,10 +1,11 @@
 //! The application DNSEndpoint: what we want it to be, and what the watch shows of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::endpoint::Endpoint;
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Publication, Standing};
+use gslb_core::published::EmptyAnswer;
 use gslb_core::strategy::{Accepted, RawStrategy};
 use gslb_core::ttl::Ttl;
 use gslb_crds::{DnsEndpoint, DnsEndpointSpec, Gslb, gslb, marks};
@@ -33,6 +34,8 @@ pub(crate) struct EndpointFacts {
     pub(crate) raw_in_force: Option<gslb::Strategy>,
     /// Host records by name.
     pub(crate) standing: BTreeMap<DomainName, Standing>,
+    /// Hosts without a record that every cluster denies.
+    pub(crate) down: BTreeSet<DomainName>,
 }
 
 impl EndpointFacts {
@@ -50,7 +53,14 @@ impl EndpointFacts {
         let owner = controlling(&metadata).map(|owner| owner.uid.clone());
         let live =
             Live { resource_version: metadata.resource_version.unwrap_or_default(), view: Value::Null };
-        Self { live, uid: metadata.uid, owner, raw_in_force: None, standing: BTreeMap::new() }
+        Self {
+            live,
+            uid: metadata.uid,
+            owner,
+            raw_in_force: None,
+            standing: BTreeMap::new(),
+            down: BTreeSet::new(),
+        }
     }
 }
 
@@ -75,6 +85,7 @@ impl From<DnsEndpoint> for EndpointFacts {
             owner: owner.map(|owner| owner.uid.clone()),
             raw_in_force: in_force(&object),
             standing,
+            down: down(&object),
         }
     }
 }
@@ -161,6 +172,12 @@ fn standing(endpoint: &gslb_crds::Endpoint) -> Option<(DomainName, Standing)> {
     let ttl = Ttl::from_secs(endpoint.record_ttl.unwrap_or_default()).ok()?;
     let endpoint = Endpoint { owner_name: owner_name.clone(), targets, ttl, labels: endpoint.labels.clone() };
     Some((owner_name, Standing { endpoint }))
+}
+
+fn down(object: &DnsEndpoint) -> BTreeSet<DomainName> {
+    let (hosts, _) = object.unanswered_hosts();
+    let down = hosts.0.into_iter().filter(|(_, host)| host.answer == EmptyAnswer::NoData);
+    down.map(|(host, _)| host).collect()
 }
 
 impl EndpointFacts {

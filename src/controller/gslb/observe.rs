@@ -15,7 +15,7 @@ use kube::ResourceExt;
 use super::live::{EndpointFacts, raw_strategy};
 use crate::controller::cache::Key;
 use crate::controller::context::{Context, signed};
-use crate::controller::facts::LoadBalancerEntry;
+use crate::controller::facts::{LoadBalancerEntry, usable};
 use crate::controller::registry::{Dependency, Wants};
 use crate::controller::slices::service_key;
 
@@ -42,7 +42,7 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
     let mut dependencies = BTreeSet::new();
     let referenced = resolve(context, &key, gslb.spec.resource_ref.as_ref(), &mut dependencies);
     let known = known_servers(gslb);
-    let services = health_of(context, &key, &referenced.resolution, &mut dependencies);
+    let services = health_of(context, &key, &referenced.resolution, &known, &mut dependencies);
     let external_names = external_names(context, &services);
     context.registry.depend_only(&key, &dependencies);
     let endpoint = context.endpoints.get(&key);
@@ -64,6 +64,7 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
             peers: BTreeMap::new(),
             waiting: BTreeSet::new(),
             standing: endpoint.as_ref().map(|facts| facts.standing.clone()).unwrap_or_default(),
+            standing_down: endpoint.as_ref().map(|facts| facts.down.clone()).unwrap_or_default(),
             own: context.settings.geo_tag.clone(),
             members: &context.members,
             last_resort: signed(context.settings.periods.last_resort),
@@ -87,7 +88,7 @@ pub(crate) fn register(context: &Context, gslb: &Gslb, zones: &[Zone]) {
 fn look_at_hosts(context: &Context, key: &Key, seen: &mut Seen<'_>, now: Timestamp) {
     let servers = match &seen.observation.resolution {
         Resolution::Found(servers) => servers,
-        Resolution::Failed { .. } => &seen.observation.known,
+        Resolution::Invalid { .. } | Resolution::Failed { .. } => &seen.observation.known,
     };
     for host in servable_hosts(servers, seen.observation.zones) {
         if let Some(winner) = context.registry.winner_over(key, &host) {
@@ -111,10 +112,14 @@ fn want(
 ) -> Vec<Key> {
     let servers = match resolution {
         Resolution::Found(servers) => servers,
-        Resolution::Failed { .. } => known,
+        Resolution::Invalid { .. } | Resolution::Failed { .. } => known,
     };
     let hold = raw_strategy(&gslb.spec.strategy).accept().ok().and_then(|accepted| accepted.hold);
     let hold = hold.map_or_else(|| context.default_hold(), signed);
+    // A Gslb that was never accepted serves nothing, so it takes no host from another.
+    let accepted = raw_strategy(&gslb.spec.strategy).accept().is_ok()
+        || context.endpoints.get(&Key::of(gslb)).is_some_and(|facts| facts.in_force().is_some());
+    let servers = if accepted { servers } else { &[][..] };
     let hosts: BTreeMap<DomainName, _> =
         servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
     let created = gslb.creation_timestamp().map(|time| time.0);
@@ -130,14 +135,12 @@ fn resolve(
     reference: Option<&ResourceRef>,
     dependencies: &mut BTreeSet<Dependency>,
 ) -> Referenced {
-    let failed = |reason, message: String| Referenced {
-        resolution: Resolution::Failed { reason, message },
-        load_balancer: Vec::new(),
-        what: String::new(),
-    };
+    let of = |resolution| Referenced { resolution, load_balancer: Vec::new(), what: String::new() };
+    let invalid = |reason, message: String| of(Resolution::Invalid { reason, message });
+    let failed = |reason, message: String| of(Resolution::Failed { reason, message });
     let Some(reference) = reference else {
         let message = "spec.resourceRef is empty; name the Ingress that serves the hosts";
-        return failed("NoReference", message.to_owned());
+        return invalid("NoReference", message.to_owned());
     };
     let (api_version, kind) =
         (reference.api_version.as_deref().unwrap_or_default(), reference.kind.as_deref().unwrap_or_default());
@@ -145,11 +148,11 @@ fn resolve(
         let message = format!(
             "spec.resourceRef has APIVersion:{api_version}, Kind:{kind}, which is not supported; refer to an Ingress of networking.k8s.io/v1"
         );
-        return failed("ReferenceUnsupported", message);
+        return invalid("ReferenceUnsupported", message);
     }
     let Some(name) = reference.name.as_deref() else {
         let message = "spec.resourceRef has no name; write the name of the Ingress";
-        return failed("ReferenceUnnamed", message.to_owned());
+        return invalid("ReferenceUnnamed", message.to_owned());
     };
     let ingress = Key::new(reference.namespace.clone().unwrap_or_else(|| gslb.namespace.clone()), name);
     let dependency = Dependency::Ingress(ingress.clone());
@@ -172,9 +175,14 @@ fn health_of(
     context: &Context,
     gslb: &Key,
     resolution: &Resolution,
+    known: &[Server],
     dependencies: &mut BTreeSet<Dependency>,
 ) -> BTreeMap<ServiceName, Health> {
-    let Resolution::Found(servers) = resolution else { return BTreeMap::new() };
+    let servers = match resolution {
+        Resolution::Found(servers) => servers,
+        Resolution::Invalid { .. } => known,
+        Resolution::Failed { .. } => return BTreeMap::new(),
+    };
     let services: BTreeSet<&ServiceName> = servers.iter().flat_map(|server| &server.services).collect();
     let watched: Vec<Dependency> =
         services.iter().map(|service| Dependency::Service((*service).clone())).collect();
@@ -210,8 +218,14 @@ fn exposed(
     if let Some(targets) = context.configured_addresses() {
         return (Exposed { targets, notice: None }, None);
     }
+    if matches!(referenced.resolution, Resolution::Invalid { .. }) {
+        // Nothing shows addresses, and nothing says that the last ones are gone.
+        let last = remembered.get(key).cloned().unwrap_or_else(|| last_addresses(gslb));
+        let targets = last.map(|last| last.targets).unwrap_or_default();
+        return (Exposed { targets, notice: None }, None);
+    }
     let shown: Targets =
-        referenced.load_balancer.iter().filter_map(|entry| entry.ip.as_deref()?.parse().ok()).collect();
+        referenced.load_balancer.iter().filter_map(|entry| usable(entry.ip.as_deref()?)).collect();
     let empty = shown.is_empty();
     // The status speaks for the time before this process only: it lags behind what a pass decided.
     let last = remembered.get(key).cloned().unwrap_or_else(|| last_addresses(gslb));
@@ -234,6 +248,12 @@ fn address_notice(referenced: &Referenced, held: bool) -> (&'static str, String)
             "{what} has only the load balancer host name {name}, which is not resolved; set CLUSTER_EXPOSED_IPS to its addresses"
         );
         return ("AddressIsHostName", message);
+    }
+    if let Some(ip) = referenced.load_balancer.iter().find_map(|entry| entry.ip.as_deref()) {
+        let message = format!(
+            "{what} has no load balancer address that clients can be sent to: {ip} is ignored, because only IPv4 unicast addresses are answered; give it an IPv4 address or set CLUSTER_EXPOSED_IPS"
+        );
+        return ("AddressIgnored", message);
     }
     (
         "NoAddresses",

@@ -203,8 +203,9 @@ async fn settle(visit: &Visit<'_>, memory: &Memory, observed: &Presence) -> Resu
         let result = match change {
             Some(change) if change.shows_in(observed) => ChangeResult::Applied,
             Some(_) if waiting.is_some() => ChangeResult::AwaitingApproval,
-            Some(_) => ChangeResult::NotApplied,
-            None => ChangeResult::Unknown,
+            // Only what still is as it was before the change was surely not made.
+            Some(change) if change.matches(observed) => ChangeResult::NotApplied,
+            Some(_) | None => ChangeResult::Unknown,
         };
         let reference = waiting.map(|waiting| waiting.reference.clone());
         tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
