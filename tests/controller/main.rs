@@ -11,3 +11,4 @@ mod objects;
 mod peers;
 mod rest;
 mod world;
+mod zone_rest;

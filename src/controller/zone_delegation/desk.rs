@@ -22,6 +22,17 @@ const LONGEST_PROOF_PAUSE: Duration = Duration::from_secs(60);
 /// When a change is read back (design §2.5).
 const READ_BACKS: [SignedDuration; 2] = [SignedDuration::from_secs(2), SignedDuration::from_secs(10)];
 
+/// Shortest pause before a pass looks again by itself: whatever goes wrong, one zone costs ten passes a second at
+/// most. No outside reference.
+const SHORTEST_LOOK: Duration = Duration::from_millis(100);
+
+/// Whom the passes of a zone ask as things are now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asking {
+    pub(crate) provider: bool,
+    pub(crate) parent: bool,
+}
+
 /// What was asked of the provider. Something else is asked at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
@@ -109,10 +120,13 @@ impl Memory {
         }
     }
 
-    /// When the pass should look again by itself.
-    pub(crate) fn next_look(&self, now: Timestamp) -> Option<SignedDuration> {
-        let next = self.next_provider.into_iter().chain(self.next_proof).min()?;
-        Some(next.duration_since(now).max(SignedDuration::ZERO))
+    /// When the pass should look again by itself. A time of something that is not going to be asked says
+    /// nothing, and one that has passed is no reason to start again at once.
+    pub(crate) fn next_look(&self, asking: Asking, now: Timestamp) -> Option<Duration> {
+        let provider = self.next_provider.filter(|_| asking.provider);
+        let proof = self.next_proof.filter(|_| asking.parent);
+        let next = provider.into_iter().chain(proof).min()?;
+        Some(Duration::try_from(next.duration_since(now)).unwrap_or_default().max(SHORTEST_LOOK))
     }
 }
 
@@ -175,5 +189,34 @@ impl Desk {
     /// Takes the changes of a zone that are to be settled now.
     pub(crate) fn take_unsettled(&self, zone: &DomainName) -> Vec<Pending> {
         self.unsettled.lock().expect("no panic while the desk is locked").remove(zone).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: Asking = Asking { provider: true, parent: true };
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn due(provider: i64, proof: i64) -> Memory {
+        Memory { next_provider: Some(at(provider)), next_proof: Some(at(proof)), ..Memory::default() }
+    }
+
+    #[test]
+    fn only_what_is_going_to_be_asked_calls_for_a_look() {
+        let memory = due(20, 30);
+        let look = |provider, parent| memory.next_look(Asking { provider, parent }, at(10));
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!([look(true, true), look(true, false)], [seconds(10), seconds(10)]);
+        assert_eq!([look(false, true), look(false, false)], [seconds(20), None]);
+    }
+
+    #[test]
+    fn a_time_that_has_passed_never_makes_a_busy_loop() {
+        assert_eq!(due(5, 30).next_look(BOTH, at(10)), Some(SHORTEST_LOOK));
     }
 }

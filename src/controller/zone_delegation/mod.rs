@@ -30,7 +30,7 @@ use super::cache::Key;
 use super::context::Context;
 use super::write::FIELD_MANAGER;
 use super::{Pass, PassError, cluster};
-use desk::{Asked, Memory, Standing};
+use desk::{Asked, Asking, Memory, Standing};
 use provide::Visit;
 
 /// A ZoneDelegation, or what is wrong with it if it does not parse.
@@ -95,7 +95,9 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     pass.zones.keep(&object.name_any(), memory.clone());
     let servers = servers(context, claimant.zone(), &claimant, &own);
     report::report(context, object, servers, conditions, context.now()).await?;
-    Ok(next(context, &memory))
+    // Without an address nobody is asked, and a trigger tells when there is one again.
+    let asking = Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok() };
+    Ok(next(context, &memory, asking))
 }
 
 /// The zone can be acted on, and no older object stands for it.
@@ -171,7 +173,7 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         if !standing.as_ref().is_some_and(|standing| standing.withdrawn) {
             let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
             report::report(context, object, BTreeSet::new(), conditions, context.now()).await?;
-            return Ok(next(context, &memory));
+            return Ok(next(context, &memory, Asking { provider: true, parent: false }));
         }
     } else if !object.spec.do_finalize && pass.provider.is_some() {
         let note = "deleted with doFinalize: false, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes";
@@ -232,11 +234,8 @@ fn servers(
     ours.chain(peers).collect()
 }
 
-fn next(context: &Context, memory: &Memory) -> Action {
-    let look = memory.next_look(context.now()).and_then(|left| std::time::Duration::try_from(left).ok());
-    match (context.settings.periods.zone_delegation, look) {
-        (Some(period), Some(left)) => Action::requeue(period.min(left)),
-        (Some(after), None) | (None, Some(after)) => Action::requeue(after),
-        (None, None) => Action::await_change(),
-    }
+fn next(context: &Context, memory: &Memory, asking: Asking) -> Action {
+    let look = memory.next_look(asking, context.now());
+    let period = context.settings.periods.zone_delegation;
+    period.into_iter().chain(look).min().map_or_else(Action::await_change, Action::requeue)
 }
