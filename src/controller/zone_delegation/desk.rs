@@ -58,6 +58,8 @@ impl Standing {
 /// Memory of one zone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Memory {
+    /// The object that this is about: another one of its name starts anew.
+    uid: Option<String>,
     pub(crate) history: History,
     pub(crate) asked: Option<Asked>,
     pub(crate) standing: Option<Standing>,
@@ -141,13 +143,11 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn memory(&self, name: &str) -> Memory {
-        self.memories
-            .lock()
-            .expect("no panic while the desk is locked")
-            .get(name)
-            .cloned()
-            .unwrap_or_default()
+    /// What is remembered of this very object; nothing of an earlier one of its name.
+    pub(crate) fn memory(&self, name: &str, uid: Option<&str>) -> Memory {
+        let memories = self.memories.lock().expect("no panic while the desk is locked");
+        let same = memories.get(name).filter(|memory| memory.uid.as_deref() == uid);
+        same.cloned().unwrap_or_else(|| Memory { uid: uid.map(str::to_owned), ..Memory::default() })
     }
 
     pub(crate) fn keep(&self, name: &str, memory: Memory) {
@@ -218,5 +218,16 @@ mod tests {
     #[test]
     fn a_time_that_has_passed_never_makes_a_busy_loop() {
         assert_eq!(due(5, 30).next_look(BOTH, at(10)), Some(SHORTEST_LOOK));
+    }
+
+    #[test]
+    fn an_object_that_was_made_anew_inherits_nothing_from_the_one_before_it() {
+        let desk = Desk::default();
+        let mut first = desk.memory("cloud-example-com", Some("first"));
+        let asked = Asked { addresses: BTreeSet::new(), generation: Some(1), withdrawn: false };
+        first.asked = Some(asked.clone());
+        desk.keep("cloud-example-com", first);
+        assert!(!desk.memory("cloud-example-com", Some("first")).provider_is_due(&asked, at(0)));
+        assert!(desk.memory("cloud-example-com", Some("second")).provider_is_due(&asked, at(0)));
     }
 }

@@ -73,7 +73,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         }
     };
     ensure_finalizer(context, object).await?;
-    let mut memory = pass.zones.memory(&object.name_any());
+    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
     let glue = cluster::glue(context);
     let own: BTreeSet<IpAddr> = glue.iter().flatten().copied().map(IpAddr::V4).collect();
     let mut conditions = vec![report::accepted()];
@@ -154,7 +154,7 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     if !object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
         return Ok(Action::await_change());
     }
-    let mut memory = pass.zones.memory(&object.name_any());
+    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
     if let (true, Some((provider, log)), Ok(claimant)) =
         (object.spec.do_finalize, &pass.provider, accept(context, object))
     {
