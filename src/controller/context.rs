@@ -58,10 +58,8 @@ impl Context {
     pub(crate) fn served_zones(&self) -> Vec<Zone> {
         let mut zones: BTreeMap<_, Zone> =
             self.settings.zones.iter().map(|zone| (zone.name().clone(), zone.clone())).collect();
-        for (_, facts) in self.zones.select(|_, facts| facts.zone.is_ok()) {
-            if let Ok(zone) = facts.zone {
-                zones.insert(zone.name().clone(), zone);
-            }
+        for zone in self.zones.select(|_, _| true).into_iter().filter_map(|(_, facts)| facts.zone) {
+            zones.insert(zone.name().clone(), zone);
         }
         zones.into_values().collect()
     }

@@ -11,4 +11,5 @@ mod objects;
 mod peers;
 mod rest;
 mod world;
+mod zone_edits;
 mod zone_rest;

@@ -42,7 +42,9 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
     let object = match &guarded.0 {
         Ok(object) => object,
         Err(invalid) => {
-            let note = format!("this ZoneDelegation cannot be read: {}; correct it", invalid.error);
+            let held = context.zones.get(&Key::of(&*guarded)).and_then(|facts| facts.zone);
+            let goes_on = held.map(|zone| goes_on(&zone)).unwrap_or_default();
+            let note = format!("this ZoneDelegation cannot be read: {}; correct it{goes_on}", invalid.error);
             tracing::warn!(
                 zone = guarded.name_any(),
                 error = invalid.error,
@@ -65,8 +67,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
 async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassError> {
     let context = &pass.context;
     let now = context.now();
-    let claimant = match accept(context, object) {
-        Ok(claimant) => claimant,
+    let (claimant, accepted) = match accept(context, object) {
+        Ok(accepted) => accepted,
         Err(refused) => {
             report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
             return Ok(Action::await_change());
@@ -76,7 +78,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
     let glue = cluster::glue(context);
     let own: BTreeSet<IpAddr> = glue.iter().flatten().copied().map(IpAddr::V4).collect();
-    let mut conditions = vec![report::accepted()];
+    let mut conditions = vec![accepted];
     match &glue {
         Ok(_) => {
             provide_for(pass, object, &claimant, &own, &mut memory).await;
@@ -100,13 +102,25 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     Ok(next(context, &memory, asking))
 }
 
-/// The zone can be acted on, and no older object stands for it.
-fn accept(context: &Context, object: &ZoneDelegation) -> Result<Claimant, Condition> {
+/// The zone can be acted on, and no older object stands for it. What is acted on may be the zone before an edit
+/// that is invalid; then the condition says so.
+fn accept(context: &Context, object: &ZoneDelegation) -> Result<(Claimant, Condition), Condition> {
     let kind = ConditionKind::Accepted;
-    let zone = live::zone(object).map_err(|message| Condition::bad(kind, "SpecInvalid", message))?;
+    let invalid = |message| Condition::bad(kind, "SpecInvalid", message);
+    let (zone, accepted) = match object.spec.zone() {
+        Ok((zone, None)) => (zone, report::accepted()),
+        Ok((zone, Some(problem))) => (zone, invalid(problem)),
+        Err(problem) => match context.zones.get(&Key::of(object)).and_then(|facts| facts.zone) {
+            Some(zone) => {
+                let message = format!("{problem}{}", goes_on(&zone));
+                (zone, invalid(message))
+            }
+            None => return Err(invalid(problem)),
+        },
+    };
     let own = (object.creation_timestamp().map(|time| time.0), object.name_any());
     let older = context.zones.select(|key, facts| {
-        let same = facts.zone.as_ref().is_ok_and(|other| other.name().dashed() == zone.name().dashed());
+        let same = facts.zone.as_ref().is_some_and(|other| other.name().dashed() == zone.name().dashed());
         same && (facts.created, key.name.clone()) < own
     });
     if let Some((key, _)) = older.first() {
@@ -118,7 +132,13 @@ fn accept(context: &Context, object: &ZoneDelegation) -> Result<Claimant, Condit
     }
     let settings = &context.settings;
     Claimant::new(zone, settings.ns_prefix.clone(), settings.geo_tag.clone())
+        .map(|claimant| (claimant, accepted))
         .map_err(|error| Condition::bad(kind, "NameServerNameInvalid", error.to_string()))
+}
+
+/// The end of a sentence about an invalid edit.
+fn goes_on(zone: &Zone) -> String {
+    format!("; zone {} goes on as it was accepted last", zone.name())
 }
 
 async fn provide_for(
@@ -155,7 +175,7 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         return Ok(Action::await_change());
     }
     let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
-    if let (true, Some((provider, log)), Ok(claimant)) =
+    if let (true, Some((provider, log)), Ok((claimant, _))) =
         (object.spec.do_finalize, &pass.provider, accept(context, object))
     {
         let asked =
