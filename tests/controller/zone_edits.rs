@@ -100,3 +100,38 @@ async fn a_negative_ttl_that_is_none_is_replaced_and_told() {
     pass(60).await;
     assert_eq!(told(&cluster), before);
 }
+
+/// Deletes the zone and gives what is told of it.
+async fn left(cluster: &Cluster) -> Vec<String> {
+    cluster.api.delete("k8gb.io/v1beta1", "ZoneDelegation", "", "cloud-example-com").unwrap();
+    eventually("the object is gone", || cluster.zone().is_null().then_some(())).await;
+    let events = cluster.events("ZoneDelegation", "cloud-example-com");
+    events.into_iter().filter(|(reason, _)| reason == "DelegationLeft").map(|(_, note)| note).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_was_never_accepted_leaves_with_a_word_about_its_delegation() {
+    let cluster = Cluster::with_crds(&loose_definitions()).with_provider().setting("DNS_ZONES", "");
+    let zone = json!({
+        "apiVersion": "k8gb.io/v1beta1", "kind": "ZoneDelegation",
+        "metadata": {"name": "cloud-example-com", "finalizers": ["k8gb.io/finalizer"]},
+        "spec": {"loadBalancedZone": "cloud..example.com", "parentZone": "example.com", "dnsZoneNegTTL": 30,
+            "doFinalize": true},
+    });
+    cluster.api.apply_object(zone).unwrap();
+    let _running = cluster.run();
+    cluster.zone_tells("Accepted", "False", "SpecInvalid").await;
+    let notes = left(&cluster).await;
+    assert!(notes.len() == 1 && notes[0].contains("cloud..example.com"), "{notes:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_zone_without_a_provider_leaves_with_a_word_about_its_delegation() {
+    let mut cluster = cluster();
+    cluster.provider = None;
+    let _running = cluster.run();
+    serving(&cluster).await;
+    edit(&cluster, "doFinalize", json!(true));
+    let notes = left(&cluster).await;
+    assert!(notes.len() == 1 && notes[0].contains("no provider is configured"), "{notes:?}");
+}

@@ -29,9 +29,12 @@ pub(crate) use zones::bootstrap;
 use super::cache::Key;
 use super::context::Context;
 use super::write::FIELD_MANAGER;
-use super::{Pass, PassError, cluster};
+use super::{Pass, PassError, Provision, cluster};
 use desk::{Asked, Asking, Memory, Standing};
 use provide::Visit;
+
+/// Reason of a zone that an older object stands for.
+const ZONE_TAKEN: &str = "ZoneTaken";
 
 /// A ZoneDelegation, or what is wrong with it if it does not parse.
 pub(crate) type Guarded = DeserializeGuard<ZoneDelegation>;
@@ -128,7 +131,7 @@ fn accept(context: &Context, object: &ZoneDelegation) -> Result<(Claimant, Condi
             "zone {} shares its name with that of the older ZoneDelegation {key} once dots are dashes; rename one of the zones or delete one of the two objects",
             zone.name()
         );
-        return Err(Condition::bad(kind, "ZoneTaken", message));
+        return Err(Condition::bad(kind, ZONE_TAKEN, message));
     }
     let settings = &context.settings;
     Claimant::new(zone, settings.ns_prefix.clone(), settings.geo_tag.clone())
@@ -174,35 +177,58 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     if !object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
         return Ok(Action::await_change());
     }
-    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
-    if let (true, Some((provider, log)), Ok((claimant, _))) =
-        (object.spec.do_finalize, &pass.provider, accept(context, object))
-    {
-        let asked =
-            Asked { addresses: BTreeSet::new(), generation: object.metadata.generation, withdrawn: true };
-        if memory.provider_is_due(&asked, context.now()) {
-            memory.asked = Some(asked);
-            let desired = DesiredDelegation::withdrawn(claimant);
-            let period = Some(std::time::Duration::from_secs(10));
-            let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
-            let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period, clock };
-            provide::visit(&visit, &mut memory).await;
-            pass.zones.keep(&object.name_any(), memory.clone());
+    let left = match (object.spec.do_finalize, &pass.provider, accept(context, object)) {
+        (true, Some(provision), Ok((claimant, _))) => {
+            if let Some(again) = withdraw(pass, provision, object, claimant).await? {
+                return Ok(again);
+            }
+            None
         }
-        let standing = memory.standing.clone();
-        if !standing.as_ref().is_some_and(|standing| standing.withdrawn) {
-            let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
-            report::report(context, object, BTreeSet::new(), conditions, context.now()).await?;
-            return Ok(next(context, &memory, Asking { provider: true, parent: false }));
-        }
-    } else if !object.spec.do_finalize && pass.provider.is_some() {
-        let note = "deleted with doFinalize: false, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes";
+        // The older object stands for the zone, and keeps the entry.
+        (_, _, Err(refused)) if refused.reason == ZONE_TAKEN => None,
+        (true, Some(_), Err(refused)) => Some(format!("its zone is not accepted ({})", refused.message)),
+        (true, None, _) => Some("no provider is configured".to_owned()),
+        (false, Some(_), _) => Some("doFinalize is false".to_owned()),
+        (false, None, _) => None,
+    };
+    if let Some(reason) = left {
+        let note = format!(
+            "deleted, but {reason}, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes"
+        );
         let what = (report::WHAT, Key::of(object));
-        context.announcer.warn(what, "DelegationLeft", note.to_owned(), &object.object_ref(&())).await;
+        context.announcer.warn(what, "DelegationLeft", note, &object.object_ref(&())).await;
     }
     release(context, object).await?;
     pass.zones.forget(&object.name_any());
     Ok(Action::await_change())
+}
+
+/// Withdraws this cluster's part. Gives when to look again if that is not done yet.
+async fn withdraw(
+    pass: &Pass,
+    (provider, log): &Provision,
+    object: &ZoneDelegation,
+    claimant: Claimant,
+) -> Result<Option<Action>, PassError> {
+    let context = &pass.context;
+    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
+    let asked = Asked { addresses: BTreeSet::new(), generation: object.metadata.generation, withdrawn: true };
+    if memory.provider_is_due(&asked, context.now()) {
+        memory.asked = Some(asked);
+        let desired = DesiredDelegation::withdrawn(claimant);
+        let period = Some(std::time::Duration::from_secs(10));
+        let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
+        let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period, clock };
+        provide::visit(&visit, &mut memory).await;
+        pass.zones.keep(&object.name_any(), memory.clone());
+    }
+    let standing = memory.standing.clone();
+    if standing.as_ref().is_some_and(|standing| standing.withdrawn) {
+        return Ok(None);
+    }
+    let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
+    report::report(context, object, BTreeSet::new(), conditions, context.now()).await?;
+    Ok(Some(next(context, &memory, Asking { provider: true, parent: false })))
 }
 
 async fn ensure_finalizer(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {
