@@ -167,7 +167,8 @@ async fn provide_for(
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
     let (desk, metrics, who, clock) = (&pass.zones, &pass.context.metrics, &pass.who, &pass.context.clock);
-    let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period, clock };
+    let (desired, scope) = (&desired, pass.context.writable_zones());
+    let visit = Visit { provider, log, desk, metrics, who, object, desired, scope, period, clock };
     provide::visit(&visit, memory).await;
 }
 
@@ -218,7 +219,8 @@ async fn withdraw(
         let desired = DesiredDelegation::withdrawn(claimant);
         let period = Some(std::time::Duration::from_secs(10));
         let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
-        let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period, clock };
+        let (desired, scope) = (&desired, context.writable_zones());
+        let visit = Visit { provider, log, desk, metrics, who, object, desired, scope, period, clock };
         provide::visit(&visit, &mut memory).await;
         pass.zones.keep(&object.name_any(), memory.clone());
     }

@@ -43,6 +43,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) who: &'a Who,
     pub(crate) object: &'a ZoneDelegation,
     pub(crate) desired: &'a DesiredDelegation,
+    /// What may be written at all, from other sources than the plan.
+    pub(crate) scope: Vec<Claimant>,
     /// The safety net; `None`: only on changes.
     pub(crate) period: Option<Duration>,
     pub(crate) clock: &'a Clock,
@@ -91,7 +93,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
-    let limits = Limits::for_zones(vec![claimant.clone()]);
+    let limits = Limits::for_zones(visit.scope.clone());
     let approved =
         plan.approve(&limits).map_err(|refusal| Stop::Refused(refusal.to_string(), refusal.reason()))?;
     let mut again = false;
