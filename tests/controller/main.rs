@@ -12,4 +12,5 @@ mod peers;
 mod rest;
 mod world;
 mod zone_edits;
+mod zone_proof;
 mod zone_rest;
