@@ -12,5 +12,6 @@ mod peers;
 mod rest;
 mod world;
 mod zone_edits;
+mod zone_log;
 mod zone_proof;
 mod zone_rest;

@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use gslb_core::change::Change;
+use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation_proof::DelegationProof;
 use gslb_core::history::History;
@@ -67,6 +69,9 @@ pub(crate) struct Memory {
     pub(crate) next_provider: Option<Timestamp>,
     /// When a change is read back, the next time first: what another writer lost or took is put right then.
     pub(crate) read_backs: Vec<Timestamp>,
+    /// Whether the provider took a change whose outcome could not be logged. The log is read again, and the
+    /// change is settled then.
+    pub(crate) unlogged: bool,
     /// Failures of the provider in a row.
     pub(crate) failures: u32,
     pub(crate) proof: Option<DelegationProof>,
@@ -101,8 +106,14 @@ impl Memory {
         self.proof = Some(proof);
     }
 
+    /// Takes in a change that was made.
+    pub(crate) fn wrote(&mut self, claimant: &Claimant, change: &Change, now: Timestamp) {
+        self.history = std::mem::take(&mut self.history).wrote(claimant, change, now);
+        self.changed(now);
+    }
+
     /// Looks for a new proof after a change, and plans to read the change back.
-    pub(crate) fn changed(&mut self, now: Timestamp) {
+    fn changed(&mut self, now: Timestamp) {
         self.read_backs = READ_BACKS.iter().map(|pause| now + *pause).collect();
         self.next_proof = None;
         self.proof = None;

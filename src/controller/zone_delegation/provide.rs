@@ -90,6 +90,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     visit.desk.read_log(visit.log).await?;
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
     settle(visit, claimant, &observed).await?;
+    memory.unlogged = false;
     let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
@@ -99,13 +100,8 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let mut again = false;
     let mut waiting = None;
     for change in approved.changes() {
-        match make(visit, &approved, change).await? {
-            Made::Applied { overtaken } => {
-                memory.history =
-                    std::mem::take(&mut memory.history).wrote(claimant, change.change(), (visit.clock)());
-                memory.changed((visit.clock)());
-                again |= overtaken;
-            }
+        match make(visit, memory, &approved, change).await? {
+            Made::Applied { overtaken } => again |= overtaken,
             Made::Waiting(task) => waiting = Some(task),
         }
     }
@@ -123,7 +119,12 @@ enum Made {
 }
 
 /// Logs the intent, makes the change, logs the outcome. Without a stored intent there is no change.
-async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChange) -> Result<Made, Stop> {
+async fn make(
+    visit: &Visit<'_>,
+    memory: &mut Memory,
+    approved: &ApprovedPlan,
+    change: &ApprovedChange,
+) -> Result<Made, Stop> {
     let proposal = proposal(visit, approved, change.change());
     let pending = visit.log.intend(proposal, (visit.clock)()).await?;
     let started = Instant::now();
@@ -141,6 +142,7 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
         Ok(receipt) => {
             let (result, made) = match receipt.disposition {
                 Disposition::Applied => {
+                    memory.wrote(visit.desired.claimant(), change.change(), (visit.clock)());
                     let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
                     (ChangeResult::Applied, Made::Applied { overtaken })
                 }
@@ -148,7 +150,10 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
                     (ChangeResult::AwaitingApproval, Made::Waiting(task))
                 }
             };
+            // The provider has it now, whatever becomes of the log.
+            memory.unlogged = true;
             complete(visit, pending, verdict(result, Some(receipt.reference), None)).await?;
+            memory.unlogged = false;
             let (provider, action) = (visit.provider.id(), change.change().action());
             tracing::info!(%zone, %provider, action, "Made a change at the provider.");
             Ok(made)
@@ -289,12 +294,23 @@ fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
         Stop::Audit(error) => {
             visit.desk.doubt_log();
             let chain = crate::controller::cache::Chain(error);
-            tracing::warn!(%zone, error = %chain, "The change log failed; nothing is changed at the provider.");
-            let message = format!(
-                "nothing is changed at {} because the change log cannot be written: {error}",
-                visit.provider.id()
-            );
-            (Condition::bad(kind, error.reason(), message), Some(backoff))
+            tracing::warn!(%zone, error = %chain, "The change log failed; nothing more is changed at the provider.");
+            let provider = visit.provider.id();
+            let (reason, message) = match memory.unlogged {
+                true => (
+                    "OutcomeNotLogged",
+                    format!(
+                        "{provider} took a change, but its outcome is not logged yet, and nothing more is changed before it is: {error}"
+                    ),
+                ),
+                false => (
+                    error.reason(),
+                    format!(
+                        "nothing is changed at {provider} because the change log cannot be written: {error}"
+                    ),
+                ),
+            };
+            (Condition::bad(kind, reason, message), Some(backoff))
         }
         Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), visit.period),
     };
