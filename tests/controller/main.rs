@@ -11,6 +11,7 @@ mod objects;
 mod peers;
 mod rest;
 mod world;
+mod zone_approval;
 mod zone_edits;
 mod zone_log;
 mod zone_proof;

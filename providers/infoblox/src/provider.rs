@@ -9,7 +9,7 @@ use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
-    Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
 };
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -192,11 +192,7 @@ impl Infoblox {
         match self.task_state(&task.reference).await.map_err(|failure| failure.error)? {
             TaskState::Waiting => Ok(Some(awaiting(&task.reference))),
             TaskState::Rejected(how) if task.change == *change => {
-                let text = format!(
-                    "the change of delegation {} was {how} in the grid's approval workflow; have it approved, or restart gslb-bridge to ask again",
-                    change.zone()
-                );
-                Err(ProviderError::Refused { text })
+                Err(ProviderError::Refused { text: rejection(change.zone(), &how) })
             }
             TaskState::Rejected(_) | TaskState::Over => {
                 self.tasks().remove(change.zone());
@@ -263,6 +259,14 @@ impl Provider for Infoblox {
         self.write(change, write).await
     }
 
+    async fn approval(&self, zone: &DomainName, reference: &str) -> Result<Approval, ProviderError> {
+        Ok(match self.task_state(reference).await.map_err(|failure| failure.error)? {
+            TaskState::Waiting => Approval::Pending { task: task_number(reference).to_owned() },
+            TaskState::Over => Approval::Over,
+            TaskState::Rejected(how) => Approval::Rejected { text: rejection(zone, &how) },
+        })
+    }
+
     async fn close(&self) -> Result<(), ProviderError> {
         self.logout().await
     }
@@ -283,12 +287,21 @@ fn done(reference: String, presence: Presence) -> Receipt {
     Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
 }
 
+fn rejection(zone: &DomainName, how: &str) -> String {
+    format!(
+        "the change of delegation {zone} was {how} in the grid's approval workflow; have it approved, or restart gslb-bridge to ask again"
+    )
+}
+
+/// `scheduledtask/<opaque>:12/PENDING`; only the number is for people.
+fn task_number(reference: &str) -> &str {
+    reference.rsplit(':').next().and_then(|tail| tail.split('/').next()).unwrap_or(reference)
+}
+
 fn awaiting(reference: &str) -> Receipt {
-    // `scheduledtask/<opaque>:12/PENDING`; only the number is for people.
-    let task = reference.rsplit(':').next().and_then(|tail| tail.split('/').next()).unwrap_or(reference);
     Receipt {
         reference: reference.to_owned(),
-        disposition: Disposition::AwaitingApproval { task: task.to_owned() },
+        disposition: Disposition::AwaitingApproval { task: task_number(reference).to_owned() },
         read_back: None,
     }
 }

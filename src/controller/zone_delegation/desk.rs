@@ -15,6 +15,7 @@ use gslb_core::history::History;
 use gslb_core::name::DomainName;
 use jiff::{SignedDuration, Timestamp};
 
+use super::approval::Waiting;
 use crate::audit::{AuditError, ChangeLog, Pending};
 
 /// First pause before the parent is asked again whether it serves the delegation; doubles up to a minute.
@@ -69,6 +70,10 @@ pub(crate) struct Memory {
     pub(crate) next_provider: Option<Timestamp>,
     /// When a change is read back, the next time first: what another writer lost or took is put right then.
     pub(crate) read_backs: Vec<Timestamp>,
+    /// The change that waits for approval at the provider.
+    pub(crate) waiting: Option<Waiting>,
+    /// Whether the log was asked for a change that an earlier run left waiting.
+    pub(crate) log_recalled: bool,
     /// Whether the provider took a change whose outcome could not be logged. The log is read again, and the
     /// change is settled then.
     pub(crate) unlogged: bool,

@@ -1,5 +1,6 @@
 //! One pass over one ZoneDelegation: this cluster's part of a delegation, and what is told about all of it.
 
+mod approval;
 mod desk;
 pub(crate) mod live;
 mod prove;
@@ -168,7 +169,8 @@ async fn provide_for(
     let period = settings.periods.zone_delegation;
     let (desk, metrics, who, clock) = (&pass.zones, &pass.context.metrics, &pass.who, &pass.context.clock);
     let (desired, scope) = (&desired, pass.context.writable_zones());
-    let visit = Visit { provider, log, desk, metrics, who, object, desired, scope, period, clock };
+    let client = &pass.context.client;
+    let visit = Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
     provide::visit(&visit, memory).await;
 }
 
@@ -220,7 +222,9 @@ async fn withdraw(
         let period = Some(std::time::Duration::from_secs(10));
         let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
         let (desired, scope) = (&desired, context.writable_zones());
-        let visit = Visit { provider, log, desk, metrics, who, object, desired, scope, period, clock };
+        let client = &context.client;
+        let visit =
+            Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
         provide::visit(&visit, &mut memory).await;
         pass.zones.keep(&object.name_any(), memory.clone());
     }
