@@ -134,6 +134,7 @@ fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
 async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<zone_delegation::Guarded>) {
     let objects = stream::<zone_delegation::Guarded>(context, &watcher::Config::default());
     let objects = objects.inspect(move |event| store(&mut writer, event));
+    let read = |object| ZoneFacts::read(object, &context.zones);
     context
         .zones
         .follow(
