@@ -46,6 +46,9 @@ pub(crate) enum Kind {
     ReferenceGone,
     /// A zone of that name exists.
     Duplicate,
+    /// The grid has not taken the request in: no connection, or "temporarily unavailable". A read may be sent
+    /// again; a write was not made.
+    Untaken,
     /// A read may be sent again; a write may have been made.
     Passing,
     /// As `Passing`, but the wait was long already, and the write may still be made.
@@ -127,7 +130,9 @@ fn redirected(host: &str, answer: &Answer) -> Failure {
 fn unavailable(host: &str, answer: &Answer) -> Failure {
     let status = answer.status.as_u16();
     let kind = match status {
-        502 | 503 => Kind::Passing,
+        503 => Kind::Untaken,
+        // A proxy says so of a grid that took the request in and did not answer, too.
+        502 => Kind::Passing,
         429 => Kind::Final,
         // A 500 or 504 may be the end of a long wait, and the grid may still be at work.
         _ => Kind::Slow,

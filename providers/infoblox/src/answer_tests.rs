@@ -57,7 +57,7 @@ fn html_errors_of_the_web_server_are_explained_by_their_status() {
         (403, Kind::Final, "Forbidden"),
         (500, Kind::Slow, "ProviderUnavailable"),
         (502, Kind::Passing, "ProviderUnavailable"),
-        (503, Kind::Passing, "ProviderUnavailable"),
+        (503, Kind::Untaken, "ProviderUnavailable"),
         (504, Kind::Slow, "ProviderUnavailable"),
         (429, Kind::Final, "ProviderUnavailable"),
         (404, Kind::Final, "UnexpectedAnswer"),

@@ -82,7 +82,7 @@ impl Client {
             .with_jitter();
         let send = || self.send(&request);
         send.retry(pauses)
-            .when(|failure: &Failure| failure.kind == Kind::Passing)
+            .when(|failure: &Failure| matches!(failure.kind, Kind::Untaken | Kind::Passing))
             .adjust(|failure, pause| Some(pause?.max(hint(failure))).filter(|pause| *pause <= LONGEST_WAIT))
             .await
     }

@@ -120,7 +120,7 @@ impl Infoblox {
                 (Kind::ReferenceGone, _) => Err(ProviderError::Stale { zone: change.zone().clone() }),
                 (Kind::Duplicate, _) => Err(self.taken(change.zone(), failure).await),
                 (Kind::Passing | Kind::Slow, _) => self.settle(change, failure).await,
-                (Kind::Final, _) => Err(failure.error),
+                (Kind::Untaken | Kind::Final, _) => Err(failure.error),
             },
         }
     }
@@ -153,11 +153,8 @@ impl Infoblox {
         if change.shows_in(&presence) {
             return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
         }
-        match failure.kind {
-            // The grid may still be at work on it.
-            Kind::Slow => Err(uncertain(zone, failure.error)),
-            Kind::Passing | Kind::Final | Kind::ReferenceGone | Kind::Duplicate => Err(failure.error),
-        }
+        // One look does not prove that nothing comes: the grid may still be at work on it.
+        Err(uncertain(zone, failure.error))
     }
 
     /// Why a name is taken, in a sentence.
