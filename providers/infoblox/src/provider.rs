@@ -15,6 +15,7 @@ use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::absence::{Absences, above};
 use crate::answer::{Failure, Kind};
 use crate::calls::CallObserver;
 use crate::client::{Client, Request};
@@ -31,6 +32,7 @@ pub struct Infoblox {
     id: ProviderId,
     capabilities: Capabilities,
     client: Client,
+    absences: Absences,
     /// Writes that became tasks for somebody to approve, by zone.
     tasks: Mutex<BTreeMap<DomainName, Task>>,
 }
@@ -64,6 +66,7 @@ impl Infoblox {
             id: ProviderId::new("infoblox"),
             capabilities: Capabilities { ipv6_glue: true, delegation_ttl: true, obstacles: true },
             client: Client::new(settings, memory, observer)?,
+            absences: Absences::default(),
             tasks: Mutex::default(),
         })
     }
@@ -80,7 +83,8 @@ impl Infoblox {
         &self.client.settings().view
     }
 
-    /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57).
+    /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57), which
+    /// is not an absence yet.
     async fn look_up(&self, zone: &DomainName) -> Result<Option<ZoneDelegated>, Failure> {
         let target = search(ZONE_DELEGATED, zone, self.view(), RETURN_FIELDS);
         let mut found: Vec<ZoneDelegated> = self.parse(self.client.read(target).await?)?;
@@ -93,6 +97,49 @@ impl Infoblox {
             )));
         }
         Ok(found.pop())
+    }
+
+    /// The delegation, or nothing if it is surely not there. `parent` is the zone that should hold it; without it,
+    /// any zone around it will do.
+    async fn stands(
+        &self,
+        zone: &DomainName,
+        parent: Option<&DomainName>,
+    ) -> Result<Option<ZoneDelegated>, Failure> {
+        let found = self.look_up(zone).await?;
+        match &found {
+            Some(_) => self.absences.forget(zone),
+            None => self.confirm_absence(zone, parent).await?,
+        }
+        Ok(found)
+    }
+
+    /// An empty search proves something only where the account sees the zone that would hold the delegation: the
+    /// parent as it is configured or, if that is no zone of its own, one around it.
+    async fn confirm_absence(&self, zone: &DomainName, parent: Option<&DomainName>) -> Result<(), Failure> {
+        let now = (self.client.settings().clock)();
+        if self.absences.is_confirmed(zone, now) {
+            return Ok(());
+        }
+        for holder in above(zone).filter(|name| parent.is_none_or(|parent| parent.is_within(name))) {
+            let target = search(ZONE_AUTH, &holder, self.view(), "fqdn");
+            let hits: Vec<Value> = self.parse(self.client.read(target).await?)?;
+            if !hits.is_empty() {
+                self.absences.confirm(zone, now);
+                return Ok(());
+            }
+        }
+        Err(self.no_parent(zone, parent))
+    }
+
+    fn no_parent(&self, zone: &DomainName, parent: Option<&DomainName>) -> Failure {
+        let parent = parent.map(|name| format!(" {name}")).unwrap_or_default();
+        let text = format!(
+            "the parent zone{parent} of {zone} was not found in view {} of Infoblox at {}, or is not visible to the account; create it, set INFOBLOX_DNS_VIEW to the view that has it, or let the account read it",
+            self.view(),
+            self.client.settings().grid.host()
+        );
+        Failure::last(ProviderError::Misconfigured { text })
     }
 
     fn presence(&self, found: Option<&ZoneDelegated>, zone: &DomainName) -> Result<Presence, ProviderError> {
@@ -115,13 +162,22 @@ impl Infoblox {
         match self.client.send(&request(write)).await {
             Ok(reply) => self.written(change, &reply).await,
             Err(failure) => match (failure.kind, change) {
-                // Somebody else removed it: that is what was wanted.
-                (Kind::ReferenceGone, Change::Delete { .. }) => Ok(done(String::new(), Presence::Absent)),
+                (Kind::ReferenceGone, Change::Delete { .. }) => self.gone(change.zone()).await,
                 (Kind::ReferenceGone, _) => Err(ProviderError::Stale { zone: change.zone().clone() }),
                 (Kind::Duplicate, _) => Err(self.taken(change.zone(), failure).await),
                 (Kind::Passing | Kind::Slow, _) => self.settle(change, failure).await,
                 (Kind::Untaken | Kind::Final, _) => Err(failure.error),
             },
+        }
+    }
+
+    /// The object to delete is not there: somebody else removed it, which is what was wanted, or it is out of
+    /// sight.
+    async fn gone(&self, zone: &DomainName) -> Result<Receipt, ProviderError> {
+        match self.stands(zone, None).await {
+            Ok(None) => Ok(done(String::new(), Presence::Absent)),
+            Ok(Some(_)) => Err(ProviderError::Stale { zone: zone.clone() }),
+            Err(failure) => Err(failure.error),
         }
     }
 
@@ -145,7 +201,7 @@ impl Infoblox {
     /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).
     async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
         let zone = change.zone();
-        let found = match self.look_up(zone).await {
+        let found = match self.stands(zone, None).await {
             Ok(found) => found,
             Err(_) => return Err(uncertain(zone, failure.error)),
         };
@@ -233,7 +289,7 @@ impl Observe for Infoblox {
     }
 
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
-        let found = self.look_up(&scope.zone).await.map_err(|failure| failure.error)?;
+        let found = self.stands(&scope.zone, Some(&scope.parent)).await.map_err(|failure| failure.error)?;
         self.presence(found.as_ref(), &scope.zone)
     }
 }
@@ -247,7 +303,7 @@ impl Provider for Infoblox {
         }
         // The reference is looked up anew, and what others wrote since the plan is seen.
         let zone = change.zone();
-        let found = self.look_up(zone).await.map_err(|failure| failure.error)?;
+        let found = self.stands(zone, None).await.map_err(|failure| failure.error)?;
         let presence = self.presence(found.as_ref(), zone)?;
         if change.shows_in(&presence) {
             return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));

@@ -55,6 +55,8 @@ impl Stage for OnRecording {
 
     async fn heal(&self) {}
 
+    async fn hide_parent(&self) {}
+
     async fn finish(&self) {
         self.provider.close().await.unwrap();
         self.player.lock().unwrap().take().unwrap().finish().unwrap();

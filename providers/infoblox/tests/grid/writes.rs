@@ -130,7 +130,8 @@ async fn reads_are_sent_again_and_writes_are_not() {
     let on = OnGrid::new();
     on.grid.faults().inject(Fault::Unavailable.on_method("GET").times(2));
     on.provider.observe(&scope()).await.unwrap();
-    assert_eq!(on.grid.journal().entries().len(), 3);
+    let look_ups = on.grid.journal().entries().into_iter();
+    assert_eq!(look_ups.filter(|entry| entry.uri.contains("zone_delegated")).count(), 3);
     on.grid.faults().inject(Fault::BadGateway.on_method("POST"));
     on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
     assert_eq!(on.writes(), ["POST"]);
