@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gslb_provider_contract::ProviderError;
 use reqwest::StatusCode;
+use reqwest::header::HeaderValue;
 use serde_json::Value;
 
 use crate::settings::GridAddress;
@@ -19,6 +20,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: String,
     pub(crate) location: Option<String>,
+    /// The session that it begins or goes on with.
+    pub(crate) session: Option<HeaderValue>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: String,
 }

@@ -7,7 +7,7 @@ fn grid() -> GridAddress {
 fn answer(status: u16, content_type: &str, body: &str) -> Answer {
     let status = StatusCode::from_u16(status).unwrap();
     let (content_type, body) = (content_type.to_owned(), body.to_owned());
-    Answer { status, content_type, location: None, retry_after: None, body }
+    Answer { status, content_type, location: None, session: None, retry_after: None, body }
 }
 
 fn failure(status: u16, content_type: &str, body: &str) -> (Kind, &'static str, String) {
