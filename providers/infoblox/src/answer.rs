@@ -58,11 +58,18 @@ pub(crate) enum Kind {
     Slow,
     /// Sending it again changes nothing, and a write was not made.
     Final,
+    /// As `Final`, and it says nothing of the grid, because nothing was sent.
+    Here,
 }
 
 impl Failure {
     pub(crate) fn last(error: ProviderError) -> Self {
         Self { kind: Kind::Final, error }
+    }
+
+    /// Something on our side keeps the request from being sent.
+    pub(crate) fn here(error: ProviderError) -> Self {
+        Self { kind: Kind::Here, error }
     }
 }
 

@@ -122,9 +122,9 @@ impl Client {
         if let Some(answer) = self.send_in_session(request).await? {
             return Ok(answer);
         }
-        let credential = self.settings.credentials.read().map_err(Failure::last)?;
+        let credential = self.settings.credentials.read().map_err(Failure::here)?;
         let host = self.settings.grid.host();
-        let attempt = self.login.begin(turn, host, &credential, self.now()).await.map_err(Failure::last)?;
+        let attempt = self.login.begin(turn, host, &credential, self.now()).await.map_err(Failure::here)?;
         let answer = self.send_with(request, &credential).await;
         match &answer {
             Ok(answer) if answer.status == StatusCode::UNAUTHORIZED => attempt.rejected(self.now()).await,
@@ -223,13 +223,14 @@ impl Client {
     fn note(&self, outcome: &Result<Value, Failure>) {
         let now = self.now();
         let mut breaker = self.breaker();
+        if matches!(outcome, Err(Failure { kind: Kind::Here, .. })) {
+            return;
+        }
         match outcome.as_ref().map_err(|failure| &failure.error) {
             Err(ProviderError::Unavailable { text, .. }) => {
                 breaker.failed(Outage::Unavailable(text.clone()), now);
             }
             Err(ProviderError::Forbidden { text }) => breaker.failed(Outage::Forbidden(text.clone()), now),
-            // Nothing was sent.
-            Err(ProviderError::LoginHeld { .. }) => {}
             Ok(_) | Err(_) => breaker.succeeded(),
         }
     }

@@ -166,7 +166,7 @@ impl Infoblox {
                 (Kind::ReferenceGone, _) => Err(ProviderError::Stale { zone: change.zone().clone() }),
                 (Kind::Duplicate, _) => Err(self.taken(change.zone(), failure).await),
                 (Kind::Passing | Kind::Slow, _) => self.settle(change, failure).await,
-                (Kind::Untaken | Kind::Final, _) => Err(failure.error),
+                (Kind::Untaken | Kind::Final | Kind::Here, _) => Err(failure.error),
             },
         }
     }
