@@ -19,7 +19,7 @@ use crate::absence::{Absences, above};
 use crate::answer::{Failure, Kind};
 use crate::calls::CallObserver;
 use crate::client::{Client, Request};
-use crate::convert;
+use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
 use crate::settings::{Settings, SetupError};
@@ -143,8 +143,7 @@ impl Infoblox {
     }
 
     fn presence(&self, found: Option<&ZoneDelegated>, zone: &DomainName) -> Result<Presence, ProviderError> {
-        convert::presence(found, zone)
-            .map_err(|unreadable| ProviderError::Unexpected { text: unreadable.to_string() })
+        convert::presence(found, zone).map_err(unreadable)
     }
 
     fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
@@ -312,7 +311,7 @@ impl Provider for Infoblox {
         if !change.matches(&presence) || is_held(&presence) {
             return Err(stale());
         }
-        let write = lower(change, found.as_ref(), self.view()).ok_or_else(stale)?;
+        let write = lower(change, found.as_ref(), self.view()).map_err(unreadable)?.ok_or_else(stale)?;
         self.write(change, write).await
     }
 
@@ -344,6 +343,10 @@ fn awaiting(reference: &str) -> Receipt {
         disposition: Disposition::AwaitingApproval { task: task.to_owned() },
         read_back: None,
     }
+}
+
+fn unreadable(entry: Unreadable) -> ProviderError {
+    ProviderError::Unexpected { text: entry.to_string() }
 }
 
 fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {
