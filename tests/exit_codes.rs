@@ -60,6 +60,20 @@ fn settings_that_are_missing_or_wrong_are_78() {
 }
 
 #[test]
+fn settings_are_checked_and_printed_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["run", "--print-config"];
+    let (code, text) = ended(folder.path(), &arguments, &[&MINIMAL, &GRID]);
+    assert_eq!(code, 0, "{text}");
+    for line in ["CLUSTER_GEO_TAG=eu", "NS_RECORD_TTL=30 # default", "INFOBLOX_WAPI_PASSWORD=***"] {
+        assert!(text.lines().any(|shown| shown == line), "{line} not in:\n{text}");
+    }
+    assert!(!text.contains("hunter2"), "{text}");
+    let (code, text) = ended(folder.path(), &arguments, &[&MINIMAL, &[("LOG_LEVEL", "loud")]]);
+    assert_eq!(code, 78, "{text}");
+}
+
+#[test]
 fn a_kubeconfig_that_cannot_be_used_is_78() {
     let folder = tempfile::tempdir().unwrap();
     let (code, text) = ended(folder.path(), &["run", "--kubeconfig", "/nowhere"], &[&MINIMAL]);

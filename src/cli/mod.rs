@@ -108,7 +108,7 @@ fn run(command: Command) -> anyhow::Result<Ending> {
     let mut out = io::BufWriter::new(io::stdout());
     let ending = match command {
         Command::Crds => crds::run(&mut out),
-        Command::Run(arguments) => runtime.block_on(run::run(arguments)),
+        Command::Run(arguments) => runtime.block_on(run::run(arguments, &mut out)),
         Command::Dns(arguments) => runtime.block_on(dns::run(*arguments)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
         #[cfg(feature = "sandbox")]

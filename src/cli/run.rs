@@ -15,11 +15,19 @@ use crate::{daemon, telemetry};
 pub(super) struct RunArgs {
     #[command(flatten)]
     connection: Connection,
+    /// Check the settings, print them with secrets masked, and end.
+    #[arg(long)]
+    print_config: bool,
 }
 
 /// Runs until SIGTERM or SIGINT.
-pub(super) async fn run(arguments: RunArgs) -> anyhow::Result<Ending> {
-    let settings = settings()?;
+pub(super) async fn run(arguments: RunArgs, out: &mut impl Write) -> anyhow::Result<Ending> {
+    let raw = RawConfig::read(|name| std::env::var(name).ok());
+    let settings = settings(&raw)?;
+    if arguments.print_config {
+        out.write_all(raw.render().as_bytes()).context("cannot print")?;
+        return Ok(Ending::Fine);
+    }
     telemetry::init(&settings.log).context("cannot start the log")?;
     for warning in &settings.warnings {
         tracing::warn!(variable = warning.variable, "{warning}");
@@ -31,9 +39,8 @@ pub(super) async fn run(arguments: RunArgs) -> anyhow::Result<Ending> {
 }
 
 /// The settings, or all that is wrong with them at once.
-fn settings() -> anyhow::Result<Settings> {
-    let raw = RawConfig::read(|name| std::env::var(name).ok());
-    match Settings::resolve(&raw) {
+fn settings(raw: &RawConfig) -> anyhow::Result<Settings> {
+    match Settings::resolve(raw) {
         Ok(settings) => Ok(settings),
         Err(problems) => {
             writeln!(io::stderr(), "{problems}").context("cannot print")?;

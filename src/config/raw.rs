@@ -126,7 +126,7 @@ impl RawConfig {
         self.written(name).unwrap_or_else(|| variable(name).default)
     }
 
-    /// `NAME=value` lines of all variables, defaults marked, secrets masked: what `--print-config` prints.
+    /// `NAME=value` lines of all variables, defaults marked, secrets masked: what `run --print-config` prints.
     pub fn render(&self) -> String {
         let line = |known: &Variable| match self.written(known.name) {
             Some(value) => format!("{}={}\n", known.name, shown(known, value)),

@@ -86,7 +86,7 @@ async fn wrong_settings_end_with_78_and_a_taken_port_with_1() {
     let wrong = command().env("DNS_ZONES", "cloud.example.com").output().await.unwrap();
     let text = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(78), "{text}");
-    assert!(text.contains("DNS_ZONES \"cloud.example.com\""), "{text}");
+    assert!(text.contains("DNS_ZONES is \"cloud.example.com\""), "{text}");
 
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = taken.local_addr().unwrap().to_string();
