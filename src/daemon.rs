@@ -18,7 +18,7 @@ use prometheus_client::registry::Registry as MetricsRegistry;
 use tokio::sync::mpsc;
 
 use crate::audit::{ChangeLog, Shipper, read_seal_key};
-use crate::config::Settings;
+use crate::config::{BadConfiguration, Settings};
 use crate::controller::Provision;
 use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
@@ -32,6 +32,7 @@ use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
 use crate::peer::glue::Glue;
+use crate::peer::memory::Memory;
 use crate::provision;
 use crate::question::{Client as Questions, Network};
 
@@ -84,13 +85,23 @@ pub(crate) async fn run(
     install_crypto_provider();
     let mut registry = MetricsRegistry::default();
     let vitals = Vitals::new(&mut registry, &settings);
-    let listener = health::bind(&settings.metrics_address).await?;
+    let listener = health::bind(&settings.metrics_address)
+        .await
+        .context(BadConfiguration("METRICS_ADDRESS is wrong"))?;
     let (progress, readiness) = (vitals.progress.clone(), vitals.readiness.clone());
+    let stop = {
+        let readiness = readiness.clone();
+        async move {
+            stop.await;
+            readiness.set_not_ready("process", "stopping");
+        }
+    };
     let pages = Pages { registry: Arc::new(registry), progress, readiness };
     let pages = tokio::spawn(async move { axum::serve(listener, pages.router()).await });
     let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
     let world = World {
-        provider: provision::provider(&settings, &client, &vitals.metrics)?,
+        provider: provision::provider(&settings, &client, &vitals.metrics)
+            .context(BadConfiguration("the provider cannot be set up"))?,
         client,
         questions: Questions::new(Network::from_source(settings.dns_source_address), resolvers),
         shipper: shipper(&settings)?,
@@ -133,6 +144,7 @@ async fn start(
         zones: Cache::new(),
         registry: Registry::default(),
         book: Arc::new(book(&settings, changed, &metrics)),
+        memory: Memory::default(),
         glue: Glue::new(
             settings.periods.zone_delegation.map_or(GLUE_PERIOD, |period| period.min(GLUE_PERIOD)),
         ),
@@ -161,7 +173,8 @@ fn book(settings: &Settings, changed: mpsc::UnboundedSender<DomainName>, metrics
 fn shipper(settings: &Settings) -> anyhow::Result<Shipper> {
     let shipper = Shipper::to_stdout();
     let Some(path) = &settings.change_log.file else { return Ok(shipper) };
-    shipper.and_to_file(path).with_context(|| format!("CHANGE_LOG_FILE {} cannot be opened", path.display()))
+    let shipper = shipper.and_to_file(path).with_context(|| path.display().to_string());
+    shipper.context(BadConfiguration("CHANGE_LOG_FILE cannot be opened"))
 }
 
 /// The log is read when it is first needed: while it cannot be, nothing is changed at a provider, and everything
@@ -172,7 +185,8 @@ fn change_log(
     shipper: Shipper,
     now: Timestamp,
 ) -> anyhow::Result<ChangeLog> {
-    let key = settings.change_log.hmac_key_file.as_deref().map(read_seal_key).transpose()?;
+    let key = settings.change_log.hmac_key_file.as_deref().map(read_seal_key).transpose();
+    let key = key.context(BadConfiguration("CHANGE_LOG_HMAC_KEY_FILE is wrong"))?;
     // Two lives of one pod must differ.
     let writer = format!("{}/{now}", settings.pod_name);
     Ok(ChangeLog::new(client.clone(), &writer, key, shipper))

@@ -16,12 +16,12 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::config::{InfobloxSettings, ProviderChoice, SecretSource, Settings};
+use crate::controller::write::FIELD_MANAGER;
 use crate::metrics::Metrics;
 
 /// ConfigMap that counts bad log-ins over restarts.
 const LOGIN_MEMORY: &str = "gslb-bridge-login";
 const LOGIN_KEY: &str = "infoblox";
-const FIELD_MANAGER: &str = "gslb-bridge";
 
 /// The configured provider, if there is one that writes by itself.
 ///
@@ -61,7 +61,7 @@ fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::S
     Ok(gslb_provider_infoblox::Settings {
         grid: GridAddress::new(&settings.host.to_string(), settings.port, &settings.version)?,
         view: settings.view.clone(),
-        credentials: credentials(&settings.username, &settings.password)?,
+        credentials: credentials(&settings.username, &settings.password),
         ca_bundles,
         request_timeout: settings.request_timeout,
         retry_pause: gslb_provider_infoblox::settings::RETRY_PAUSE,
@@ -69,20 +69,23 @@ fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::S
     })
 }
 
-fn credentials(username: &SecretSource, password: &SecretSource) -> anyhow::Result<Credentials> {
-    Ok(match (username, password) {
+/// Files stay files: the provider reads them anew for every log-in.
+fn credentials(username: &SecretSource, password: &SecretSource) -> Credentials {
+    match (username, password) {
         (SecretSource::File(username), SecretSource::File(password)) => {
             Credentials::Files { username_file: username.clone(), password_file: password.clone() }
         }
-        (username, SecretSource::File(password)) => Credentials::PasswordFile {
-            username: username.read()?.expose_secret().to_owned(),
+        (SecretSource::File(username), SecretSource::Value(password)) => {
+            Credentials::UsernameFile { username_file: username.clone(), password: password.clone() }
+        }
+        (SecretSource::Value(username), SecretSource::File(password)) => Credentials::PasswordFile {
+            username: username.expose_secret().to_owned(),
             password_file: password.clone(),
         },
-        (username, SecretSource::Value(password)) => Credentials::Values {
-            username: username.read()?.expose_secret().to_owned(),
-            password: password.clone(),
-        },
-    })
+        (SecretSource::Value(username), SecretSource::Value(password)) => {
+            Credentials::Values { username: username.expose_secret().to_owned(), password: password.clone() }
+        }
+    }
 }
 
 /// Keeps the count of bad log-ins in a ConfigMap of ours; it holds a short keyed hash, never the secret.
@@ -108,5 +111,22 @@ impl LoginMemory for ClusterMemory {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_as_a_file_is_read_for_every_log_in() {
+        let file = |path: &str| SecretSource::File(path.into());
+        let value = || SecretSource::Value("x".into());
+        // A file that is not there yet shows that nothing is read here.
+        let (username, password) = (file("/nonexistent/username"), file("/nonexistent/password"));
+        assert!(matches!(credentials(&username, &password), Credentials::Files { .. }));
+        assert!(matches!(credentials(&username, &value()), Credentials::UsernameFile { .. }));
+        assert!(matches!(credentials(&value(), &password), Credentials::PasswordFile { .. }));
+        assert!(matches!(credentials(&value(), &value()), Credentials::Values { .. }));
     }
 }

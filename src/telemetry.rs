@@ -1,23 +1,26 @@
 //! Logs: one line per event, one dictionary of fields.
 //!
 //! A message is a constant sentence, everything else is a field: `info!(%zone, %provider, "Applied change.")`.
-//! ERROR: act now. WARN: look today. INFO: the world changed. DEBUG: why. `reconcile` is the root span.
+//! ERROR: act now. WARN: look today. INFO: the world changed. DEBUG: why.
 //!
 //! | Field | Meaning |
 //! |---|---|
-//! | `gslb` | `metadata.name` of a Gslb |
-//! | `namespace` | its namespace |
-//! | `generation` | its `metadata.generation` |
+//! | `gslb` | namespace/name of a Gslb |
+//! | `object` | kind and namespace/name of any object |
+//! | `kind` | a kind of objects |
+//! | `name` | name of an object in the own namespace |
 //! | `zone` | a load-balanced zone |
-//! | `owner_name` | the name that records sit at |
-//! | `rtype` | their type |
+//! | `host` | a load-balanced name |
+//! | `cluster` | geo tag of this cluster |
 //! | `peer` | geo tag of another cluster |
+//! | `state` | what is believed of a peer, as in `status.peers[]` |
 //! | `server` | address of a DNS server |
-//! | `provider` | `EMPTY`, `EXTDNS` or `Infoblox` |
-//! | `plan_id`, `change_id` | a plan, and one change of it, as in the change log |
+//! | `provider` | `infoblox`, `external-dns` or `none`, as in metrics and the change log |
+//! | `action`, `result` | of a change at the provider, as in metrics and the change log |
 //! | `reason` | stable word for what happened, as in conditions and metrics |
 //! | `error` | text of an error with its causes |
-//! | `object` | kind, namespace and name of any other object |
+//! | `variable` | an environment variable |
+//! | `path` | a file |
 //!
 //! The format `json` writes one object per line to stdout: `level`, `time`, `message`, `caller`, then fields.
 //! The change log writes its lines to stdout too: objects with the one key `changeLog` or `chainResumesAfter`.
@@ -228,9 +231,9 @@ mod tests {
     #[test]
     fn a_json_line_has_level_time_message_and_all_fields_at_the_top() {
         let lines = json_lines(LogLevel::Info, || {
-            let span = tracing::info_span!("reconcile", gslb = "app", namespace = "demo");
+            let span = tracing::info_span!("reconcile", gslb = "demo/app", host = "app.cloud.example.com");
             let _entered = span.enter();
-            tracing::info!(zone = %"cloud.example.com", targets = 2, stale = false, gslb = "other", "Said \"so\".");
+            tracing::info!(zone = %"cloud.example.com", targets = 2, stale = false, gslb = "demo/other", "Said \"so\".");
         });
         let mut line = lines[0].clone();
         let object = line.as_object_mut().unwrap();
@@ -241,7 +244,8 @@ mod tests {
         assert_eq!(
             line,
             json!({
-                "level": "info", "message": "Said \"so\".", "gslb": "other", "namespace": "demo",
+                "level": "info", "message": "Said \"so\".", "gslb": "demo/other",
+                "host": "app.cloud.example.com",
                 "zone": "cloud.example.com", "targets": 2, "stale": false,
             })
         );

@@ -38,7 +38,6 @@ pub struct NsClaim {
 pub struct Claimant {
     zone: Zone,
     prefix: NsPrefix,
-    tag: GeoTag,
     ns_name: DomainName,
 }
 
@@ -47,17 +46,12 @@ impl Claimant {
     /// The composed name server name breaks a length limit of RFC 1035; nothing may be written then.
     pub fn new(zone: Zone, prefix: NsPrefix, tag: GeoTag) -> Result<Self, NameError> {
         let ns_name = zone.ns_name(&prefix, &tag)?;
-        Ok(Self { zone, prefix, tag, ns_name })
+        Ok(Self { zone, prefix, ns_name })
     }
 
     /// The zone that is delegated.
     pub fn zone(&self) -> &Zone {
         &self.zone
-    }
-
-    /// This cluster's geo tag.
-    pub fn tag(&self) -> &GeoTag {
-        &self.tag
     }
 
     /// Our own name server name in that zone's delegation.

@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-/// Conditions that this product sets. Kubernetes API conventions: `True` is the wanted state of all but
-/// `StaleMember`.
+/// Conditions that this product sets. `True` is the wanted state of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionKind {
     /// The spec can be acted on.

@@ -134,13 +134,6 @@ pub struct NoAddress {
     pub ns_name: DomainName,
 }
 
-impl NoAddress {
-    /// Stable reason for conditions and metrics.
-    pub fn reason(&self) -> &'static str {
-        "NoClusterAddress"
-    }
-}
-
 impl DesiredDelegation {
     /// Our entry with its addresses.
     ///

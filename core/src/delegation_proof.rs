@@ -16,7 +16,7 @@ pub enum ParentWord {
     Answer,
     /// NXDOMAIN or NODATA: the server holds the parent and knows no delegation.
     NoDelegation,
-    /// Nothing usable: time-out, network error, SERVFAIL, REFUSED, malformed.
+    /// Nothing usable: time-out, network error, SERVFAIL, REFUSED, malformed; or nobody says where the server is.
     NoWord,
 }
 
@@ -106,6 +106,18 @@ pub enum DelegationProof {
         /// Our addresses, comma separated.
         wanted: String,
     },
+    /// The referral is there, and nobody says where it leads.
+    #[error(
+        "{zone} is delegated to {ns_name}, and it is not known whether that name resolves to {wanted}: no resolver gives a usable answer; check that this cluster can reach EDGE_DNS_SERVERS"
+    )]
+    GlueUnknown {
+        /// The zone.
+        zone: DomainName,
+        /// Our name server name.
+        ns_name: DomainName,
+        /// Our addresses, comma separated.
+        wanted: String,
+    },
 }
 
 impl DelegationProof {
@@ -118,6 +130,7 @@ impl DelegationProof {
             Self::WaitingForRestart { .. } => "WaitingForRestart",
             Self::ParentUnreachable { .. } => "ParentUnreachable",
             Self::GlueNotServed { .. } => "GlueNotServed",
+            Self::GlueUnknown { .. } => "GlueUnknown",
         }
     }
 
@@ -128,7 +141,9 @@ impl DelegationProof {
             Self::HeldByParent { .. } | Self::WaitingForRestart { .. } | Self::GlueNotServed { .. } => {
                 "False"
             }
-            Self::NoParentServers { .. } | Self::ParentUnreachable { .. } => "Unknown",
+            Self::NoParentServers { .. } | Self::ParentUnreachable { .. } | Self::GlueUnknown { .. } => {
+                "Unknown"
+            }
         }
     }
 }
@@ -171,10 +186,7 @@ pub fn judge(
             let (found, wanted) = (list(found), list(addresses));
             DelegationProof::GlueNotServed { zone, parent, ns_name, found, wanted }
         }
-        GlueWord::NoWord => {
-            let (found, wanted) = (list(&BTreeSet::new()), list(addresses));
-            DelegationProof::GlueNotServed { zone, parent, ns_name, found, wanted }
-        }
+        GlueWord::NoWord => DelegationProof::GlueUnknown { zone, ns_name, wanted: list(addresses) },
     }
 }
 
@@ -233,7 +245,8 @@ mod tests {
             (vec![with_us(), ParentWord::NoWord], &ours, "ParentUnreachable", "Unknown"),
             (vec![with_us(), ParentWord::Answer], &ours, "HeldByParent", "False"),
             (vec![with_us()], &other, "GlueNotServed", "False"),
-            (vec![with_us()], &GlueWord::NoWord, "GlueNotServed", "False"),
+            (vec![with_us()], &GlueWord::NoWord, "GlueUnknown", "Unknown"),
+            (vec![with_us()], &GlueWord::Addresses(BTreeSet::new()), "GlueNotServed", "False"),
             (vec![], &ours, "NoParentServers", "Unknown"),
         ];
         for (words, glue, reason, status) in cases {

@@ -22,7 +22,8 @@ pub struct Limits {
     pub max_changes: usize,
     /// Percentage of a delegation's name server names that one plan may take away; counts from four names on.
     pub max_removed_percent: usize,
-    /// The configured zones and our own name in each: the only ones that may be written.
+    /// The configured and accepted zones and our own name in each: the only ones that may be written. It must not
+    /// come from the plan that is checked against it.
     pub scope: Vec<Claimant>,
 }
 
@@ -62,7 +63,9 @@ pub enum Refusal {
         limit: usize,
     },
     /// Not a zone of this cluster.
-    #[error("plan for {zone} is refused: the zone is not among the configured ones; add it to DNS_ZONES")]
+    #[error(
+        "plan for {zone} is refused: the zone is not among the configured ones; add it to DNS_ZONES or create a ZoneDelegation for it"
+    )]
     OutOfScope {
         /// The zone.
         zone: DomainName,

@@ -1,5 +1,8 @@
 //! `ZoneDelegation`: one zone that the fleet serves, delegated from its parent.
 
+use gslb_core::name::DomainName;
+use gslb_core::ttl::Ttl;
+use gslb_core::zone::Zone;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -53,6 +56,30 @@ pub struct ZoneDelegationSpec {
 }
 spec_may_be_absent!(ZoneDelegationSpec);
 
+impl ZoneDelegationSpec {
+    /// The zone that the spec names. A negative TTL that is none is replaced, which the sentence beside the zone
+    /// says: for it alone no zone stops being served.
+    ///
+    /// # Errors
+    /// The sentence that says why the spec names no zone.
+    pub fn zone(&self) -> Result<(Zone, Option<String>), String> {
+        let parse = |field, text: &str| {
+            DomainName::parse(text).map_err(|error| format!("spec.{field} {text:?} is no zone: {error}"))
+        };
+        let name = parse("loadBalancedZone", &self.load_balanced_zone)?;
+        let parent = parse("parentZone", &self.parent_zone)?;
+        let (ttl, problem) = match Ttl::from_secs(self.dns_zone_neg_ttl) {
+            Ok(ttl) => (ttl, None),
+            Err(error) => {
+                let ttl = Ttl::NEGATIVE_CAP;
+                (ttl, Some(format!("spec.dnsZoneNegTTL is read as {}: {error}", ttl.as_secs())))
+            }
+        };
+        let zone = Zone::new(name, parent, ttl).map_err(|error| error.to_string())?;
+        Ok((zone, problem))
+    }
+}
+
 /// What this cluster observed of the delegation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -60,7 +87,7 @@ pub struct ZoneDelegationStatus {
     /// Name servers of the zone, one entry per name and address, sorted.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub dns_servers: Vec<DnsServer>,
-    /// Accepted, Delegated, InSync, StaleMember and Ready, each with its reason.
+    /// Accepted, Delegated, InSync and Ready, each with its reason.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition_list")]
     pub conditions: Vec<Condition>,

@@ -21,6 +21,8 @@ use super::under_way::{Mark, UnderWay};
 
 /// How often a stale writer may append while we take over, before we take it for the living one.
 const TAKE_OVER_ROUNDS: usize = 5;
+/// Canonical JSON holds integers up to 2^53 exactly.
+const LARGEST_SEQUENCE: u64 = 1 << 53;
 /// How often somebody else may edit an object's metadata while its outcome is written.
 const CONFLICT_ROUNDS: usize = 5;
 
@@ -228,7 +230,9 @@ impl ChangeLog {
                 match self.reread(&name).await? {
                     Some(found) if stores(&found, line) => Ok(found),
                     Some(found) => Err(AuditError::Superseded { by: found.spec.intent.change.who.pod }),
-                    None => Err(AuditError::Superseded { by: "another writer".to_owned() }),
+                    // It was deleted meanwhile or cannot be read, so that it names no writer: the next scan
+                    // tells where the log ends.
+                    None => Err(AuditError::Unavailable { name, source: "its name is taken".into() }),
                 }
             }
             Err(error) => Err(AuditError::from_client(&name, error)),
@@ -292,10 +296,11 @@ impl ChangeLog {
         let list = || {
             read::fold(&self.listing, Found::default, |found, object| match object {
                 Ok(object) => found.see(object),
-                Err(invalid) => warn!(
-                    name = invalid.metadata.name.as_deref().unwrap_or_default(), error = %invalid.error,
-                    "An object of the change log cannot be read."
-                ),
+                Err(invalid) => {
+                    let name = invalid.metadata.name.as_deref().unwrap_or_default();
+                    warn!(name, error = %invalid.error, "An object of the change log cannot be read.");
+                    found.reserve(name);
+                }
             })
         };
         persistently(list).await.map_err(|error| AuditError::from_client("providerchanges", error))
@@ -334,6 +339,7 @@ impl Found {
         let sequence = object.spec.intent.sequence;
         if object.metadata.name.as_deref() != Some(&name_of(sequence)) {
             warn!(name = object.name_any(), sequence, "An object of the change log has a wrong name.");
+            self.reserve(&object.name_any());
             return;
         }
         self.sequence = self.sequence.max(sequence);
@@ -347,12 +353,25 @@ impl Found {
         }
     }
 
-    fn tail(&self) -> Tail {
-        match &self.last {
-            Some(line) => Tail { line: line.line, sequence: self.sequence, hash: line.hash },
-            None => Tail::START,
+    /// Leaves out the sequence of an object that says nothing: its name is taken all the same, and an intent of
+    /// that name would conflict for ever. `changes verify` shows the gap.
+    fn reserve(&mut self, name: &str) {
+        if let Some(sequence) = sequence_of(name) {
+            self.sequence = self.sequence.max(sequence);
         }
     }
+
+    fn tail(&self) -> Tail {
+        let (line, hash) = self.last.as_ref().map_or((0, Tail::START.hash), |last| (last.line, last.hash));
+        Tail { line, sequence: self.sequence, hash }
+    }
+}
+
+/// The sequence that an object is named by. A name beyond what canonical JSON holds is none: no intent could
+/// follow it.
+fn sequence_of(name: &str) -> Option<u64> {
+    let sequence = name.parse().ok().filter(|sequence| *sequence < LARGEST_SEQUENCE)?;
+    (name_of(sequence) == name).then_some(sequence)
 }
 
 fn writer_of(object: &ProviderChange) -> String {

@@ -11,6 +11,12 @@ use tracing::error;
 ///
 /// A copy that cannot be written is reported and does not stop the change: the line is stored already, and
 /// `changes verify --against` tells that it is missing in the copy.
+///
+/// A sink that neither takes a line nor refuses it, such as a full pipe, holds up the log and with it every change
+/// at a provider. That is meant. With a queue in between, a crash would lose lines that others already build on,
+/// and the writer after it repeats the last stored line only, so that the copy would have a gap; a queue that is
+/// full would have to wait all the same. Little would be won, too: in the format `json` the process's own log
+/// shares the pipe and waits just as long.
 #[derive(Default)]
 pub struct Shipper {
     sinks: Vec<(String, Box<dyn Write + Send>)>,

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{BadConfiguration, Connection, Ending};
-use crate::config::RawConfig;
+use super::signals::Signals;
+use super::{Connection, Ending};
+use crate::config::{BadConfiguration, RawConfig};
 use crate::dns::daemon::{Daemon, StartError};
 use crate::dns::settings::DnsSettings;
 use crate::telemetry;
@@ -39,15 +39,11 @@ pub(super) async fn run(arguments: DnsArgs) -> anyhow::Result<Ending> {
     })?;
     let client = arguments.connection.client().await?;
     let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
     let (first, second) = (stop.clone(), hurry.clone());
     tokio::spawn(async move {
         for token in [first, second] {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
+            signals.next().await;
             token.cancel();
         }
     });

@@ -6,6 +6,7 @@ mod dns;
 mod run;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+mod signals;
 mod table;
 
 use std::ffi::OsString;
@@ -17,6 +18,8 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+
+use crate::config::{BadConfiguration, EXIT_CODE};
 
 /// Global load balancing for Kubernetes over the DNS that a company already runs.
 #[derive(Debug, Parser)]
@@ -71,17 +74,10 @@ enum Ending {
     Findings,
 }
 
-/// What stands in the way is what the user configured, not what the command met.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct BadConfiguration(&'static str);
-
 const FAILED: u8 = 1;
 const FINDINGS: u8 = 2;
 /// `EX_USAGE` of sysexits.h.
 const USAGE: u8 = 64;
-/// `EX_CONFIG` of sysexits.h.
-const CONFIGURATION: u8 = 78;
 
 /// Runs the command that the arguments name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -99,7 +95,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             let _printed = writeln!(io::stderr(), "gslb-bridge: {error:#}");
             let configuration = error.is::<BadConfiguration>();
-            ExitCode::from(if configuration { CONFIGURATION } else { FAILED })
+            ExitCode::from(if configuration { EXIT_CODE } else { FAILED })
         }
     }
 }

@@ -1,14 +1,13 @@
 //! `gslb-bridge run`: the controller of one cluster.
 
-use std::future::Future;
 use std::io::{self, Write};
 
 use anyhow::Context;
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 
-use super::{BadConfiguration, Connection, Ending};
-use crate::config::{RawConfig, Settings};
+use super::signals::Signals;
+use super::{Connection, Ending};
+use crate::config::{BadConfiguration, RawConfig, Settings};
 use crate::{daemon, telemetry};
 
 /// Settings come from the environment.
@@ -26,8 +25,8 @@ pub(super) async fn run(arguments: RunArgs) -> anyhow::Result<Ending> {
         tracing::warn!(variable = warning.variable, "{warning}");
     }
     let client = arguments.connection.client().await?;
-    let stop = terminated().context("cannot listen for signals")?;
-    daemon::run(settings, client, stop).await?;
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    daemon::run(settings, client, async move { signals.next().await }).await?;
     Ok(Ending::Fine)
 }
 
@@ -41,15 +40,4 @@ fn settings() -> anyhow::Result<Settings> {
             Err(BadConfiguration("the environment is wrong; every problem is listed above").into())
         }
     }
-}
-
-/// Completes at the first SIGTERM or SIGINT.
-pub(super) fn terminated() -> io::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
 }

@@ -36,19 +36,17 @@ pub struct InfobloxSettings {
     pub password: SecretSource,
     /// Deadline of one request.
     pub request_timeout: Duration,
-    /// Idle connections kept.
-    pub pool_connections: usize,
-    /// PEM bundle instead of the system's roots.
+    /// PEM bundle that is trusted besides the system's roots.
     pub ca_file: Option<PathBuf>,
 }
 
 impl ProviderChoice {
-    /// The provider's name in logs and metrics (contract §7.1).
+    /// The provider's name in logs, spelled as its id is in metrics and the change log.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::None => "EMPTY",
-            Self::ExternalDns => "EXTDNS",
-            Self::Infoblox(_) => "Infoblox",
+            Self::None => "none",
+            Self::ExternalDns => "external-dns",
+            Self::Infoblox(_) => "infoblox",
         }
     }
 
@@ -79,7 +77,7 @@ impl InfobloxSettings {
         let password = credential(reader, "INFOBLOX_WAPI_PASSWORD", "INFOBLOX_WAPI_PASSWORD_FILE");
         let version = reader.parsed("INFOBLOX_WAPI_VERSION", "write for example 2.12", parse_version);
         let request_timeout = reader.seconds("INFOBLOX_HTTP_REQUEST_TIMEOUT", 1);
-        let pool_connections = reader.whole("INFOBLOX_HTTP_POOL_CONNECTIONS", 0, 1_000);
+        check_pool_connections(reader);
         let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
         let view = Some(reader.text("INFOBLOX_DNS_VIEW")).filter(|view| !view.is_empty());
         Some(Self {
@@ -90,9 +88,17 @@ impl InfobloxSettings {
             username: username?,
             password: password?,
             request_timeout,
-            pool_connections: usize::try_from(pool_connections).ok()?,
             ca_file,
         })
+    }
+}
+
+/// Accepted for k8gb's sake: the client keeps as many idle connections as it makes requests at once.
+fn check_pool_connections(reader: &mut Reader<'_>) {
+    const NAME: &str = "INFOBLOX_HTTP_POOL_CONNECTIONS";
+    reader.whole(NAME, 0, 1_000);
+    if reader.is_set(NAME) {
+        reader.warn(NAME, "has no effect: at most 4 idle connections are kept");
     }
 }
 

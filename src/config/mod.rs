@@ -19,7 +19,7 @@ mod zones;
 pub use address::{Host, ServerAddress};
 pub use infoblox::{InfobloxSettings, ProviderChoice};
 pub use log::{LogFormat, LogLevel, LogSettings};
-pub use problem::{EXIT_CODE, Problem, Problems, Warning};
+pub use problem::{BadConfiguration, EXIT_CODE, Problem, Problems, Warning};
 pub use raw::{RawConfig, VARIABLES, Variable};
 pub use secret::{SecretError, SecretSource};
 pub use settings::{ChangeLogSettings, DnsService, Periods, Settings, TracingSettings};

@@ -7,6 +7,12 @@ use super::raw::VARIABLES;
 /// Exit code of a process that cannot start with this configuration (`EX_CONFIG` of sysexits.h).
 pub const EXIT_CODE: u8 = 78;
 
+/// What stands in the way is what the user configured, not what the process met. As the context of an error it
+/// makes the process end with [`EXIT_CODE`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadConfiguration(pub &'static str);
+
 /// One thing that must change before the daemon can start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {

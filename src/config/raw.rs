@@ -72,7 +72,7 @@ pub const VARIABLES: &[Variable] = &[
     secret("INFOBLOX_WAPI_PASSWORD", "WAPI password; a mounted file is better."),
     var("INFOBLOX_WAPI_VERSION", "2.12", "WAPI version, with or without a leading v."),
     var("INFOBLOX_HTTP_REQUEST_TIMEOUT", "20", "Deadline of one WAPI request, in seconds."),
-    var("INFOBLOX_HTTP_POOL_CONNECTIONS", "10", "Idle connections kept to the grid."),
+    var("INFOBLOX_HTTP_POOL_CONNECTIONS", "10", "Accepted for k8gb's sake; has no effect here."),
     var("INFOBLOX_DNS_VIEW", "default", "DNS view in which the delegation is created."),
     var("LOG_LEVEL", "info", "error, warn, info, debug or trace."),
     var("LOG_FORMAT", "simple", "simple (stderr) or json (stdout)."),

@@ -145,6 +145,7 @@ impl Settings {
         let fix = "list IPv4 addresses such as 192.0.2.10,192.0.2.11";
         let exposed_addresses = reader.list("CLUSTER_EXPOSED_IPS", fix, parse_ipv4);
         let provider = ProviderChoice::read(reader);
+        warn_of_a_fleet_of_one(reader, provider.as_ref(), &listed_tags);
         let metrics_address = reader.parsed("METRICS_ADDRESS", "write for example 0.0.0.0:8080", |text| {
             ServerAddress::parse(text, METRICS_PORT, true)
         });
@@ -184,11 +185,6 @@ impl Settings {
     /// The tags of the whole fleet as far as configuration knows it: the own and the listed ones (contract §4.2).
     pub fn static_peers(&self) -> BTreeSet<GeoTag> {
         self.listed_tags.iter().cloned().chain([self.geo_tag.clone()]).collect()
-    }
-
-    /// Whether peers are found by asking the parent zone instead: Infoblox without listed tags (contract §4.2).
-    pub fn discovers_peers(&self) -> bool {
-        matches!(self.provider, ProviderChoice::Infoblox(_)) && self.listed_tags.is_empty()
     }
 
     /// Ports on which peers are asked, in order; the next only after a network error (contract §4.4).
@@ -306,10 +302,26 @@ fn read_dns_service(reader: &mut Reader<'_>) -> Option<DnsService> {
     })
 }
 
+/// With Infoblox and without listed tags, k8gb finds the peers in the parent zone (contract §4.2); we do not yet,
+/// and a fleet of one is rarely what such a configuration means.
+fn warn_of_a_fleet_of_one(
+    reader: &mut Reader<'_>,
+    provider: Option<&ProviderChoice>,
+    listed_tags: &BTreeSet<GeoTag>,
+) {
+    if matches!(provider, Some(ProviderChoice::Infoblox(_))) && listed_tags.is_empty() {
+        let text = "lists no tags, and dynamic discovery is not built yet, so this cluster has no peers: list the tags";
+        reader.warn("EXT_GSLB_CLUSTERS_GEO_TAGS", text);
+    }
+}
+
 /// Values that k8gb accepts and ignores, and so do we: nobody may think that they work.
 fn warn_of_idle_values(reader: &mut Reader<'_>) {
     if reader.boolean("COREDNS_EXPOSED") {
         reader.warn("COREDNS_EXPOSED", "has no effect, as in k8gb");
+    }
+    if reader.is_set("ZONE_DELEGATION_RECOVERY_SECONDS") {
+        reader.warn("ZONE_DELEGATION_RECOVERY_SECONDS", "has no effect, as in k8gb");
     }
 }
 

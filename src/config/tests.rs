@@ -64,7 +64,7 @@ fn line_72_two_variables_are_enough_and_the_rest_has_k8gbs_defaults() {
     assert_eq!(minimal.listed_tags, tags(&[]));
     assert_eq!(minimal.zones, []);
     assert_eq!(minimal.ns_ttl.as_secs(), 30);
-    assert_eq!(minimal.provider.name(), "EMPTY");
+    assert_eq!(minimal.provider.name(), "none");
     assert_eq!(minimal.warnings, []);
     assert_eq!(
         minimal.periods,
@@ -112,13 +112,18 @@ fn line_73_the_own_tag_may_be_listed_or_not() {
 }
 
 #[test]
-fn line_68_only_infoblox_without_listed_tags_discovers_its_peers() {
-    let resolved = |layers: &[_]| Settings::resolve(&raw(layers)).unwrap();
-    let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "us")];
-    assert!(resolved(&[MINIMAL, INFOBLOX]).discovers_peers());
-    assert!(!resolved(&[MINIMAL, INFOBLOX, listed]).discovers_peers());
-    assert!(!resolved(&[MINIMAL, &[("EXTDNS_ENABLED", "true")]]).discovers_peers());
-    assert!(!resolved(&[MINIMAL]).discovers_peers());
+fn line_68_infoblox_without_listed_tags_is_warned_that_it_has_no_peers() {
+    let warnings = |layers: &[_]| Settings::resolve(&raw(layers)).unwrap().warnings;
+    let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu")];
+    let told: Vec<_> = warnings(&[MINIMAL, INFOBLOX]).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "EXT_GSLB_CLUSTERS_GEO_TAGS lists no tags, and dynamic discovery is not built yet, so this cluster has no peers: list the tags"
+        ]
+    );
+    assert_eq!(warnings(&[MINIMAL, INFOBLOX, listed]), []);
+    assert_eq!(warnings(&[MINIMAL, &[("EXTDNS_ENABLED", "true")]]), []);
 }
 
 #[test]
@@ -221,7 +226,7 @@ fn line_77_infoblox_has_defaults_that_work() {
     let defaults = infoblox(&[]);
     assert_eq!(defaults.host.to_string(), "gm.example.com");
     assert_eq!((defaults.port, defaults.version.as_str(), defaults.view.as_str()), (443, "2.12", "default"));
-    assert_eq!((defaults.request_timeout, defaults.pool_connections), (Duration::from_secs(20), 10));
+    assert_eq!(defaults.request_timeout, Duration::from_secs(20));
     assert_eq!(defaults.ca_file, None);
     assert_eq!(defaults.username.read().unwrap().expose_secret(), "gslb");
     assert_eq!(defaults.password.read().unwrap().expose_secret(), "hunter2");
@@ -241,8 +246,24 @@ fn line_77_infoblox_takes_the_full_set() {
     ]);
     assert_eq!((full.host.to_string(), full.port), ("192.0.2.1".to_owned(), 8443));
     assert_eq!((full.version.as_str(), full.view.as_str()), ("2.3.1", "external"));
-    assert_eq!((full.request_timeout, full.pool_connections), (Duration::from_secs(3), 0));
+    assert_eq!(full.request_timeout, Duration::from_secs(3));
     assert_eq!(full.ca_file, Some("/etc/grid/ca.pem".into()));
+}
+
+#[test]
+fn what_has_no_effect_is_said_so_when_it_is_set() {
+    let idle: &[_] =
+        &[("INFOBLOX_HTTP_POOL_CONNECTIONS", "10"), ("ZONE_DELEGATION_RECOVERY_SECONDS", "3600")];
+    let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu,us")];
+    let warned = Settings::resolve(&raw(&[MINIMAL, INFOBLOX, listed, idle])).unwrap().warnings;
+    let told: Vec<_> = warned.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "INFOBLOX_HTTP_POOL_CONNECTIONS has no effect: at most 4 idle connections are kept",
+            "ZONE_DELEGATION_RECOVERY_SECONDS has no effect, as in k8gb",
+        ]
+    );
 }
 
 #[test]
@@ -393,7 +414,7 @@ fn a_prefix_may_be_empty_but_not_illegal() {
 fn booleans_and_numbers_follow_k8gbs_rules() {
     for (value, external_dns) in [("true", true), ("YES", true), ("1", true), ("False", false), ("no", false)]
     {
-        let chosen = settings(&[("EXTDNS_ENABLED", value)]).provider.name() == "EXTDNS";
+        let chosen = settings(&[("EXTDNS_ENABLED", value)]).provider.name() == "external-dns";
         assert_eq!(chosen, external_dns, "{value}");
     }
     for bad in ["", "on", "t"] {

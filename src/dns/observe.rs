@@ -84,8 +84,9 @@ impl Published {
 }
 
 impl Delegated {
-    /// Reads an object.
-    pub fn read(object: &ZoneDelegation) -> Self {
+    /// Reads an object. If it names no zone, that of the earlier reading is served on: an invalid edit never stops
+    /// what is served.
+    pub fn read(object: &ZoneDelegation, earlier: Option<&Self>) -> Self {
         let claim = claim(object);
         let mut problems = Vec::new();
         let mut ns_names = BTreeSet::new();
@@ -97,12 +98,25 @@ impl Delegated {
                 }
             }
         }
-        let zone = read_zone(object, &mut problems)
-            .map_err(|problem| problems.push(format!("the zone is not served: {problem}")));
+        let zone = match object.spec.zone() {
+            Ok((zone, problem)) => {
+                problems.extend(problem);
+                Some(zone)
+            }
+            Err(problem) => {
+                let earlier = earlier.and_then(|earlier| earlier.zone.clone());
+                let what = match earlier {
+                    Some(_) => "it keeps its last valid form",
+                    None => "the zone is not served",
+                };
+                problems.push(format!("{what}: {problem}"));
+                earlier
+            }
+        };
         for problem in &mut problems {
             *problem = format!("ZoneDelegation {}: {problem}", claim.object);
         }
-        Self { claim, zone: zone.ok(), ns_names, problems }
+        Self { claim, zone, ns_names, problems }
     }
 }
 
@@ -184,17 +198,6 @@ fn zone_input(settings: &DnsSettings, zone: &Zone, problems: &mut Vec<String>) -
     let mut ns_names: BTreeSet<DomainName> = settings.peer_tags.iter().filter_map(ns_name).collect();
     ns_names.extend(own_ns_name.clone());
     ZoneInput { apex: zone.name().clone(), ns_names, own_ns_name, negative_ttl: zone.negative_ttl() }
-}
-
-fn read_zone(object: &ZoneDelegation, problems: &mut Vec<String>) -> Result<Zone, String> {
-    let spec = &object.spec;
-    let name = DomainName::parse(&spec.load_balanced_zone).map_err(|problem| problem.to_string())?;
-    let parent = DomainName::parse(&spec.parent_zone).map_err(|problem| problem.to_string())?;
-    let negative_ttl = Ttl::from_secs(spec.dns_zone_neg_ttl).unwrap_or_else(|problem| {
-        problems.push(format!("dnsZoneNegTTL is read as {}: {problem}", Ttl::NEGATIVE_CAP.as_secs()));
-        Ttl::NEGATIVE_CAP
-    });
-    Zone::new(name, parent, negative_ttl).map_err(|problem| problem.to_string())
 }
 
 fn add_endpoint(

@@ -36,8 +36,8 @@ impl Readable for DnsEndpoint {
 impl Readable for ZoneDelegation {
     type Reading = Delegated;
     const KIND: &'static str = "ZoneDelegation";
-    fn read(&self, _earlier: Option<&Delegated>) -> Delegated {
-        Delegated::read(self)
+    fn read(&self, earlier: Option<&Delegated>) -> Delegated {
+        Delegated::read(self, earlier)
     }
 }
 

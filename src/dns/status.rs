@@ -9,9 +9,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 
 use super::metrics::Metrics;
-
-/// The media type of the metrics page (OpenMetrics 1.0).
-const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+use crate::health::METRICS_TYPE;
 
 /// What the probes ask about.
 #[derive(Debug, Default)]

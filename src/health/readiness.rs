@@ -38,11 +38,6 @@ impl Readiness {
         self.lock().insert(component, Some(reason.into()));
     }
 
-    /// Whether all components are up.
-    pub fn is_ready(&self) -> bool {
-        self.lock().values().all(Option::is_none)
-    }
-
     /// All components by name.
     pub fn components(&self) -> Vec<Component> {
         let component = |(name, reason): (&&'static str, &Option<String>)| Component {
@@ -63,12 +58,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_daemon_is_ready_when_every_component_is() {
+    fn the_clones_of_a_handle_share_their_components() {
         let readiness = Readiness::waiting_for(["inputs", "peers"]);
+        let ready = || readiness.components().iter().map(|component| component.ready).collect::<Vec<_>>();
         readiness.set_ready("inputs");
-        assert!(!readiness.is_ready());
+        assert_eq!(ready(), [true, false]);
         readiness.clone().set_ready("peers");
-        assert!(readiness.is_ready());
+        assert_eq!(ready(), [true, true]);
     }
 
     #[test]
@@ -76,7 +72,6 @@ mod tests {
         let readiness = Readiness::waiting_for(["inputs"]);
         readiness.set_ready("inputs");
         readiness.set_not_ready("process", "stopping");
-        assert!(!readiness.is_ready());
         assert_eq!(
             readiness.components(),
             [

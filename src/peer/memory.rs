@@ -1,7 +1,11 @@
 //! Carries the views over a restart, in a ConfigMap of ours. Written at transitions only.
+//!
+//! What cannot be read is not absent: nothing is stored before the API server has said what there is.
 
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gslb_core::name::{DomainName, GeoTag};
@@ -10,6 +14,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
+use tokio::time::{sleep, timeout};
 
 use crate::controller::cache::Chain;
 use crate::controller::context::Context;
@@ -17,40 +22,59 @@ use crate::controller::write::FIELD_MANAGER;
 
 /// Name of the ConfigMap.
 pub(crate) const NAME: &str = "gslb-bridge-peer-views";
+/// Longest wait for one answer of the API server, as for the change log.
+const ATTEMPT: Duration = Duration::from_secs(5);
+/// Longest that a start waits for the stored views: two attempts. Without them only the last resort suffers, so
+/// one object must not keep the daemon from starting.
+const START: Duration = Duration::from_secs(10);
 /// Longest that a stop waits for the last store; a Pod has 30 s in all.
 const LAST_STORE: Duration = Duration::from_secs(2);
 /// Transitions within this time are stored together.
 const COALESCE: Duration = Duration::from_secs(1);
+/// After a failure it is tried again after 1, 2, 4, … seconds, at most a minute.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 type Stored = BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>>;
 
-/// Reads what an earlier run stored. What cannot be read is as good as nothing stored: the peers are asked
-/// anyway.
+/// Whether what an earlier run stored is known.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    read: AtomicBool,
+}
+
+/// Reads what an earlier run stored. While that fails it goes on for some seconds; [`keep`] goes on after them.
 pub(crate) async fn restore(context: &Context) {
-    match api(context).get_opt(NAME).await {
-        Ok(Some(stored)) => context.book.restore(parse(&stored), context.now()),
-        Ok(None) => {}
-        Err(error) => {
-            tracing::warn!(error = %Chain(&error), name = NAME, "The stored peer views could not be read.");
-        }
+    if timeout(START, until_read(context)).await.is_err() {
+        tracing::warn!(
+            name = NAME,
+            "Starting without the stored peer views; nothing is stored before they are read."
+        );
     }
 }
 
 /// Stores the views after every transition, until the daemon ends.
 pub(crate) async fn keep(context: Arc<Context>) {
     let mut transitions = context.book.transitions();
+    until_read(&context).await;
     let mut last = None;
+    let mut pause = FIRST_PAUSE;
     while transitions.changed().await.is_ok() {
-        tokio::time::sleep(COALESCE).await;
+        sleep(COALESCE).await;
         transitions.mark_unchanged();
         let views = render(&context.book.remember());
         if last.as_ref() == Some(&views) {
             continue;
         }
-        match store(&context, &views).await {
-            Ok(()) => last = Some(views),
+        match in_time(store(&context, &views)).await {
+            Ok(()) => {
+                last = Some(views);
+                pause = FIRST_PAUSE;
+            }
             Err(error) => {
                 tracing::warn!(error = %Chain(&error), name = NAME, "The peer views could not be stored.");
+                sleep(pause).await;
+                pause = longer(pause);
                 transitions.mark_changed();
             }
         }
@@ -61,12 +85,41 @@ pub(crate) async fn keep(context: Arc<Context>) {
 /// at rest nothing is stored.
 pub(crate) async fn keep_last(context: &Context) {
     let views = render(&context.book.remember());
-    if views.is_empty() {
+    if views.is_empty() || !context.memory.read.load(Ordering::Relaxed) {
         return;
     }
-    if !matches!(tokio::time::timeout(LAST_STORE, store(context, &views)).await, Ok(Ok(()))) {
+    if !matches!(timeout(LAST_STORE, store(context, &views)).await, Ok(Ok(()))) {
         tracing::warn!(name = NAME, "The peer views could not be stored at the end.");
     }
+}
+
+/// Reads until the API server says what is stored, or that nothing is. What was heard meanwhile stays: it is
+/// newer.
+async fn until_read(context: &Context) {
+    let mut pause = FIRST_PAUSE;
+    while !context.memory.read.load(Ordering::Relaxed) {
+        match in_time(api(context).get_opt(NAME)).await {
+            Ok(stored) => {
+                if let Some(stored) = stored {
+                    context.book.restore(parse(&stored), context.now());
+                }
+                context.memory.read.store(true, Ordering::Relaxed);
+            }
+            Err(error) => {
+                tracing::warn!(error = %Chain(&error), name = NAME, "The stored peer views could not be read.");
+                sleep(pause).await;
+                pause = longer(pause);
+            }
+        }
+    }
+}
+
+fn longer(pause: Duration) -> Duration {
+    (2 * pause).min(LONGEST_PAUSE)
+}
+
+async fn in_time<T>(call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
+    timeout(ATTEMPT, call).await.unwrap_or_else(|late| Err(kube::Error::Service(Box::new(late))))
 }
 
 async fn store(context: &Context, views: &BTreeMap<String, String>) -> kube::Result<()> {

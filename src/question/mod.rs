@@ -21,4 +21,5 @@ pub use client::Client;
 pub use network::Network;
 pub use referral::Referral;
 pub use resolve::Resolved;
+pub(crate) use resolve::socket_addresses;
 pub use transport::{Attempt, Heard, Options, Protocol, Query, QueryType, Question, Transport};

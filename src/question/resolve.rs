@@ -85,7 +85,7 @@ impl Client {
 
 /// Where a resolver is. One that is given by name is looked up with the system's resolver, each time, because
 /// its address may change.
-async fn socket_addresses(resolver: &ServerAddress) -> Vec<SocketAddr> {
+pub(crate) async fn socket_addresses(resolver: &ServerAddress) -> Vec<SocketAddr> {
     let name = match &resolver.host {
         Host::Address(address) => return vec![SocketAddr::new(*address, resolver.port)],
         Host::Name(name) => name,

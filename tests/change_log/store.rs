@@ -1,9 +1,9 @@
 //! Appending: what is stored, what is shipped, who may write.
 
 use gslb_bridge::audit::AuditError;
-use gslb_core::changelog::{ChangeResult, SealKey, Verdict, verify, verify_against};
+use gslb_core::changelog::{ChangeResult, Fault, SealKey, Verdict, verify, verify_against};
 use gslb_crds::ProviderChange;
-use gslb_mocks::kube::Failure;
+use gslb_mocks::kube::{ApiServer, Failure};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
@@ -286,4 +286,84 @@ async fn an_object_that_cannot_be_read_does_not_stop_the_log() {
         .map(|object| object["metadata"]["name"].as_str().unwrap().trim_start_matches('0').to_owned())
         .collect();
     assert_eq!(names, ["", "1", "2"]);
+}
+
+/// A server that lets go of a field, so that an object can be spoiled.
+fn lenient_api_server() -> ApiServer {
+    foreign_api_server(|spec| spec["required"] = json!([]))
+}
+
+fn spoil(server: &ApiServer, sequence: u64) {
+    lift_rules(server);
+    tamper(server, sequence, |object| drop(object["spec"].as_object_mut().unwrap().remove("zone")));
+}
+
+#[tokio::test]
+async fn a_newest_object_that_cannot_be_read_is_left_out_and_shows_as_a_gap() {
+    let server = lenient_api_server();
+    let (log, _) = open(&server, "pod-0/1").await;
+    record(&log, "pod-0", "change-1").await;
+    record(&log, "pod-0", "change-2").await;
+    spoil(&server, 2);
+
+    let (log, _) = open(&server, "pod-0/2").await;
+    record(&log, "pod-0", "change-3").await;
+
+    let report = verify(&readable_lines(&server), None);
+    assert_eq!(report.faults, [Fault::SequenceBroken { line: 3, expected: 2, found: 3 }]);
+}
+
+#[tokio::test]
+async fn a_log_whose_only_object_cannot_be_read_goes_on_behind_it() {
+    let server = lenient_api_server();
+    let (log, _) = open(&server, "pod-0/1").await;
+    record(&log, "pod-0", "change-1").await;
+    spoil(&server, 1);
+
+    let (log, _) = open(&server, "pod-0/2").await;
+    record(&log, "pod-0", "change-2").await;
+    assert_eq!(verify(&readable_lines(&server), None).changes, 1);
+}
+
+#[tokio::test]
+async fn an_object_that_appears_unreadable_under_the_next_name_leaves_doubt_and_no_successor() {
+    let server = lenient_api_server();
+    let (log, _) = open(&server, "pod-0/1").await;
+    record(&log, "pod-0", "change-1").await;
+    let mut broken = server.list(API_VERSION, "ProviderChange", "").remove(0);
+    broken["metadata"] = json!({ "name": "00000000000000000002" });
+    broken["spec"].as_object_mut().unwrap().remove("zone");
+    server.put_object(broken).unwrap();
+
+    let error = log.intend(proposal("pod-0", "change-2"), now()).await.unwrap_err();
+    assert_eq!(error.reason(), "ChangeLogUnavailable");
+    record(&log, "pod-0", "change-3").await;
+    assert_eq!(verify(&readable_lines(&server), None).changes, 2);
+}
+
+#[tokio::test]
+async fn an_object_that_is_deleted_between_conflict_and_look_leaves_doubt_and_no_successor() {
+    let server = api_server();
+    let (log, shipped) = open(&server, "pod-0/1").await;
+    let message = "it was there a moment ago".into();
+    let exists = Failure::Status { code: 409, reason: "AlreadyExists".into(), message };
+    fail(&server, "create", exists, 1);
+
+    let error = log.intend(proposal("pod-0", "change-1"), now()).await.unwrap_err();
+    assert_eq!(error.reason(), "ChangeLogUnavailable");
+    record(&log, "pod-0", "change-2").await;
+    assert!(verify_against(&lines(&server), None, &shipped.bytes()).is_clean());
+}
+
+#[tokio::test]
+async fn a_misnamed_object_does_not_stop_the_log() {
+    let server = api_server();
+    let (log, _) = open(&server, "pod-0/1").await;
+    record(&log, "pod-0", "change-1").await;
+    let mut copy = server.list(API_VERSION, "ProviderChange", "").remove(0);
+    copy["metadata"] = json!({ "name": "00000000000000000002" });
+    server.put_object(copy).unwrap();
+
+    let (log, _) = open(&server, "pod-0/2").await;
+    record(&log, "pod-0", "change-2").await;
 }

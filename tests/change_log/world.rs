@@ -123,11 +123,21 @@ pub(crate) fn stored(server: &ApiServer) -> Vec<ProviderChange> {
     objects.into_iter().map(|object| serde_json::from_value(object).unwrap()).collect()
 }
 
-/// The stored chain.
-pub(crate) fn lines(server: &ApiServer) -> Vec<Line> {
-    let mut lines: Vec<Line> = stored(server).iter().flat_map(ProviderChange::lines).collect();
+/// The lines of what can still be read.
+pub(crate) fn readable_lines(server: &ApiServer) -> Vec<Line> {
+    let objects = server.list(API_VERSION, "ProviderChange", "").into_iter();
+    in_order(&objects.filter_map(|object| serde_json::from_value(object).ok()).collect::<Vec<_>>())
+}
+
+fn in_order(changes: &[ProviderChange]) -> Vec<Line> {
+    let mut lines: Vec<Line> = changes.iter().flat_map(ProviderChange::lines).collect();
     lines.sort_by_key(|line| line.line);
     lines
+}
+
+/// The stored chain.
+pub(crate) fn lines(server: &ApiServer) -> Vec<Line> {
+    in_order(&stored(server))
 }
 
 /// Lets requests on providerchanges fail.

@@ -11,3 +11,8 @@ mod objects;
 mod peers;
 mod rest;
 mod world;
+mod zone_approval;
+mod zone_edits;
+mod zone_log;
+mod zone_proof;
+mod zone_rest;

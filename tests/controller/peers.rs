@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use gslb_mocks::kube::Matcher;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -183,6 +184,47 @@ async fn a_restart_keeps_the_views_of_silent_peers() {
     cluster.tells("app", "Serving", "True", "LastResort").await;
     assert_eq!(cluster.records("app").unwrap(), [(HOST.to_owned(), vec![US_TARGET.to_owned()])]);
     assert_eq!(cluster.writes().iter().filter(|entry| entry.resource == "dnsendpoints").count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stored_views_that_cannot_be_read_are_not_overwritten_and_used_once_they_can() {
+    let cluster = fleet();
+    cluster.dns.answer(US, LOCAL, &[US_TARGET]);
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    let running = cluster.run();
+    cluster.publishes("app", &[(HOST, &[US_TARGET])]).await;
+    running.stop().await;
+    let stored = || cluster.api.get("v1", "ConfigMap", "gslb", "gslb-bridge-peer-views").unwrap();
+    let before = stored();
+
+    cluster.dns.silence(US, true);
+    cluster.api.faults().fail(Matcher::new("get", "", "configmaps"), 403, u32::MAX);
+    let running = cluster.run();
+    pass(60).await;
+    running.stop().await;
+    assert_eq!(stored(), before);
+
+    let _running = cluster.run();
+    pass(60).await;
+    cluster.api.faults().clear();
+    cluster.tells("app", "Serving", "True", "LastResort").await;
+    cluster.publishes("app", &[(HOST, &[US_TARGET])]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn views_that_cannot_be_stored_are_tried_less_and_less_often() {
+    let cluster = fleet();
+    cluster.dns.answer(US, LOCAL, &[US_TARGET]);
+    cluster.api.faults().fail(Matcher::new("patch", "", "configmaps"), 503, u32::MAX);
+    let _running = cluster.run();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN, US_TARGET])]).await;
+    pass(300).await;
+    // Each a second after pauses of 1, 2, 4, 8, 16, 32, 60, 60 and 60 seconds.
+    let tries = cluster.writes().iter().filter(|entry| entry.resource == "configmaps").count();
+    assert_eq!(tries, 10);
+    cluster.api.faults().clear();
+    let stored = || cluster.api.get("v1", "ConfigMap", "gslb", "gslb-bridge-peer-views");
+    eventually("the views are stored", stored).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -96,6 +96,11 @@ impl Cluster {
 
     /// Starts the controller.
     pub(crate) fn run(&self) -> Running {
+        self.run_with(self.provider.clone().map(|provider| provider as Arc<dyn Provider>))
+    }
+
+    /// As [`Self::run`], with a provider of the test's own.
+    pub(crate) fn run_with(&self, provider: Option<Arc<dyn Provider>>) -> Running {
         let raw = RawConfig::read(|name| self.settings.get(name).cloned());
         let settings = Settings::resolve(&raw).unwrap();
         let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
@@ -104,7 +109,7 @@ impl Cluster {
         let world = World {
             client: Client::new(self.api.router(), "default"),
             questions: Questions::new(self.dns.clone(), resolvers),
-            provider: self.provider.clone().map(|provider| provider as Arc<dyn Provider>),
+            provider,
             shipper: Shipper::none(),
             clock: Arc::new(move || epoch + start.elapsed()),
         };

@@ -22,6 +22,11 @@ pub(super) fn yes(its: &[&str]) -> Reply {
     Reply::Positive { addresses: targets(its), authoritative: false, partial: false, alias: None }
 }
 
+/// An address of the peer names these targets in an answer that was cut.
+pub(super) fn cut(its: &[&str]) -> Reply {
+    Reply::Positive { addresses: targets(its), authoritative: false, partial: true, alias: None }
+}
+
 /// An address of a k8gb peer says NXDOMAIN: AA is not set.
 pub(super) fn no() -> Reply {
     Reply::Negative { authoritative: false, name_exists: false }

@@ -133,7 +133,7 @@ fn denied(event: &Event) -> bool {
 fn new_word(event: &Event) -> Option<Targets> {
     match event {
         Event::Heard(replies) => match round(replies).verdict() {
-            Verdict::Positive(targets) => Some(targets),
+            Verdict::Positive(targets) | Verdict::Partial(targets) => Some(targets),
             Verdict::Negative { .. } | Verdict::Mixed(_) | Verdict::NoWord(_) => None,
         },
         Event::Told(Evidence::Witness { targets, .. }) => targets.clone(),

@@ -16,6 +16,8 @@ pub struct Round {
 pub enum Verdict {
     /// Every address that gave a definite answer gave addresses.
     Positive(Targets),
+    /// The same, but every answer was cut and could not be had whole: there may be more addresses.
+    Partial(Targets),
     /// Every address that gave a definite answer said no.
     Negative {
         /// All of them set AA: they are gslb-bridge servers, which know (k8gb's plugin never sets it,
@@ -39,12 +41,13 @@ impl Round {
     /// What the replies say together.
     pub fn verdict(&self) -> Verdict {
         let mut targets = Targets::new();
-        let (mut positive, mut negative, mut authoritative) = (false, false, true);
+        let (mut positive, mut whole, mut negative, mut authoritative) = (false, false, false, true);
         let mut silence = None;
         for (_, reply) in &self.replies {
             match reply {
-                Reply::Positive { addresses, .. } => {
+                Reply::Positive { addresses, partial, .. } => {
                     positive = true;
+                    whole |= !*partial;
                     targets.extend(addresses);
                 }
                 Reply::Negative { authoritative: aa, .. } => {
@@ -57,7 +60,8 @@ impl Round {
             }
         }
         match (positive, negative) {
-            (true, false) => Verdict::Positive(targets),
+            (true, false) if whole => Verdict::Positive(targets),
+            (true, false) => Verdict::Partial(targets),
             (false, true) => Verdict::Negative { authoritative },
             (true, true) => Verdict::Mixed(targets),
             (false, false) => Verdict::NoWord(silence.unwrap_or(NoWord::Timeout)),
@@ -76,16 +80,22 @@ mod tests {
         let addresses = Targets::from([[192, 0, 2, last].into()]);
         Reply::Positive { addresses, authoritative: false, partial: false, alias: None }
     }
+    fn cut(last: u8) -> Reply {
+        let addresses = Targets::from([[192, 0, 2, last].into()]);
+        Reply::Positive { addresses, authoritative: false, partial: true, alias: None }
+    }
     fn no(authoritative: bool) -> Reply {
         Reply::Negative { authoritative, name_exists: false }
     }
     const SILENT: Reply = Reply::NoWord(NoWord::Timeout);
 
     #[test]
-    fn silent_addresses_do_not_count_against_the_others() {
+    fn silent_addresses_do_not_count_against_the_others_and_one_whole_answer_is_enough() {
         let targets = Targets::from([[192, 0, 2, 1].into(), [192, 0, 2, 2].into()]);
         let cases = [
-            (vec![yes(1), yes(2)], Verdict::Positive(targets)),
+            (vec![yes(1), yes(2)], Verdict::Positive(targets.clone())),
+            (vec![cut(1), yes(2)], Verdict::Positive(targets.clone())),
+            (vec![cut(1), SILENT, cut(2)], Verdict::Partial(targets)),
             (vec![yes(1), SILENT], Verdict::Positive(Targets::from([[192, 0, 2, 1].into()]))),
             (vec![no(false), SILENT], Verdict::Negative { authoritative: false }),
             (vec![no(true), no(true)], Verdict::Negative { authoritative: true }),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::given::{
-    Peer, SHOP, T0, answered, at, named, never_asked, no, no_with_authority, peer_with, probe, silence,
+    Peer, SHOP, T0, answered, at, cut, named, never_asked, no, no_with_authority, peer_with, probe, silence,
     witness, witness_of_no, yes,
 };
 use super::*;
@@ -105,6 +105,31 @@ fn addresses_with_different_targets_are_believed_together() {
     let peer = answered(NYC).hears(5000, [yes(&["198.51.100.20"]), yes(OTHER)]);
     let both = named(&["198.51.100.20", "198.51.100.29"], 5000);
     assert_eq!(belief(&peer), (State::Answered, Tier::Good, T0, both));
+}
+
+#[test]
+fn a_cut_answer_takes_no_target_away() {
+    const BOTH: &[&str] = &["198.51.100.20", "198.51.100.29"];
+    let peer = answered(BOTH).hears(5000, [cut(OTHER)]);
+    assert_eq!(belief(&peer), (State::Answered, Tier::Good, T0, named(BOTH, 5000)));
+    assert_eq!(peer.last, NOTHING);
+    let whole = peer.hears(10_000, [yes(OTHER)]);
+    assert_eq!(belief(&whole), (State::Answered, Tier::Good, T0, named(OTHER, 10_000)));
+}
+
+#[test]
+fn a_cut_answer_with_a_new_target_is_believed() {
+    let first = never_asked().hears(0, [cut(NYC)]);
+    assert_eq!(belief(&first), (State::Answered, Tier::Good, T0, named(NYC, 0)));
+    let peer = answered(NYC).hears(5000, [cut(OTHER)]);
+    assert_eq!(belief(&peer), (State::Answered, Tier::Good, T0, named(OTHER, 5000)));
+}
+
+#[test]
+fn a_cut_answer_brings_nothing_back_that_the_peer_took_back() {
+    let both = answered(&["198.51.100.20", "198.51.100.29"]);
+    let peer = both.hears(5000, [no_with_authority()]).hears(10_000, [cut(OTHER)]);
+    assert_eq!(belief(&peer), (State::Answered, Tier::Good, at(10_000), named(OTHER, 10_000)));
 }
 
 // Answered, and a negative word.

@@ -185,15 +185,28 @@ impl View {
         let before = self.clone();
         self.asked = true;
         match verdict {
-            Verdict::Positive(targets) => {
-                self.last_word = Some(LastWord { targets, at: now });
-                self.state = State::Answered;
-            }
+            Verdict::Positive(targets) => self.hear_yes(targets, now),
+            Verdict::Partial(targets) => self.hear_yes(self.completed(targets), now),
             Verdict::Negative { authoritative } => self.hear_no(authoritative, now),
             Verdict::Mixed(_) => self.hear_both(now),
             Verdict::NoWord(cause) => self.hear_nothing(cause, now),
         }
         self.transition(&before, now)
+    }
+
+    fn hear_yes(&mut self, targets: Targets, now: Timestamp) {
+        self.last_word = Some(LastWord { targets, at: now });
+        self.state = State::Answered;
+    }
+
+    /// What a cut answer stands for: it says which targets there are, not that there are no others. So it takes
+    /// none away from the last word, unless the peer took that back itself.
+    fn completed(&self, targets: Targets) -> Targets {
+        if matches!(self.state, State::NoTargets(_)) {
+            return targets;
+        }
+        let last = self.last_word.as_ref().map(|word| &word.targets);
+        last.filter(|last| targets.is_subset(last)).cloned().unwrap_or(targets)
     }
 
     fn hear_no(&mut self, authoritative: bool, now: Timestamp) {

@@ -36,6 +36,10 @@ pub trait Stage: Send + Sync {
     /// Reads work again. A recording does nothing here.
     async fn heal(&self);
 
+    /// The parent zone goes away, with all that is below it, or is hidden from the account. A recording does nothing
+    /// here.
+    async fn hide_parent(&self);
+
     /// The case is over: a strict stage checks that nothing is left over.
     async fn finish(&self);
 }
@@ -59,6 +63,7 @@ macro_rules! contract_tests {
                 the_last_entry_takes_the_delegation_with_it
                 a_stale_edit_is_refused
                 a_failed_read_is_no_absence
+                a_missing_parent_is_an_error
                 absent_on_delete_is_done
             );
         }
@@ -131,6 +136,17 @@ pub async fn a_failed_read_is_no_absence(stage: &impl Stage) {
     stage.heal().await;
     let found = observed(stage).await;
     assert_eq!(found.delegation().map(|found| &found.servers), Some(&servers(&[OURS, FLEET])));
+}
+
+/// Without its parent zone nothing is known of a delegation: it is not absent, and its removal is not done.
+pub async fn a_missing_parent_is_an_error(stage: &impl Stage) {
+    stage.another_writer(present(&[OURS])).await;
+    let approved = approved(stage, &DesiredDelegation::withdrawn(eu())).await;
+    stage.hide_parent().await;
+    let failed = stage.provider().observe(&scope()).await;
+    assert!(matches!(failed, Err(ProviderError::Misconfigured { .. })), "{failed:?}");
+    let undone = stage.provider().apply(&approved.changes()[0]).await;
+    assert!(matches!(undone, Err(ProviderError::Misconfigured { .. })), "{undone:?}");
 }
 
 /// Somebody was faster: the delegation is gone, and that is what was wanted.

@@ -37,6 +37,15 @@ pub trait Provider: Observe {
     /// then. After every error but [`ProviderError::Uncertain`] it is known that nothing was written.
     async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError>;
 
+    /// Asks how a change of `zone` stands that the backend held back for approval under `reference`. Never writes.
+    /// Where nothing is ever held back, every task is over.
+    ///
+    /// # Errors
+    /// The backend does not say.
+    async fn approval(&self, _zone: &DomainName, _reference: &str) -> Result<Approval, ProviderError> {
+        Ok(Approval::Over)
+    }
+
     /// Gives back what the provider holds at its backend, such as a session. Called once, when the daemon stops.
     ///
     /// # Errors
@@ -117,5 +126,22 @@ pub enum Disposition {
     AwaitingApproval {
         /// The backend's name for the task.
         task: String,
+    },
+}
+
+/// How a change stands that somebody has to approve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approval {
+    /// Nobody has decided yet, or it is not carried out yet.
+    Pending {
+        /// The backend's name for the task.
+        task: String,
+    },
+    /// It was carried out, or the backend has forgotten it: reading tells which.
+    Over,
+    /// It was refused, or failed once it was approved.
+    Rejected {
+        /// The sentence for the user.
+        text: String,
     },
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gslb_provider_contract::ProviderError;
 use reqwest::StatusCode;
+use reqwest::header::HeaderValue;
 use serde_json::Value;
 
 use crate::settings::GridAddress;
@@ -19,6 +20,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: String,
     pub(crate) location: Option<String>,
+    /// The session that it begins or goes on with.
+    pub(crate) session: Option<HeaderValue>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: String,
 }
@@ -46,17 +49,27 @@ pub(crate) enum Kind {
     ReferenceGone,
     /// A zone of that name exists.
     Duplicate,
+    /// The grid has not taken the request in: no connection, or "temporarily unavailable". A read may be sent
+    /// again; a write was not made.
+    Untaken,
     /// A read may be sent again; a write may have been made.
     Passing,
     /// As `Passing`, but the wait was long already, and the write may still be made.
     Slow,
     /// Sending it again changes nothing, and a write was not made.
     Final,
+    /// As `Final`, and it says nothing of the grid, because nothing was sent.
+    Here,
 }
 
 impl Failure {
     pub(crate) fn last(error: ProviderError) -> Self {
         Self { kind: Kind::Final, error }
+    }
+
+    /// Something on our side keeps the request from being sent.
+    pub(crate) fn here(error: ProviderError) -> Self {
+        Self { kind: Kind::Here, error }
     }
 }
 
@@ -127,7 +140,9 @@ fn redirected(host: &str, answer: &Answer) -> Failure {
 fn unavailable(host: &str, answer: &Answer) -> Failure {
     let status = answer.status.as_u16();
     let kind = match status {
-        502 | 503 => Kind::Passing,
+        503 => Kind::Untaken,
+        // A proxy says so of a grid that took the request in and did not answer, too.
+        502 => Kind::Passing,
         429 => Kind::Final,
         // A 500 or 504 may be the end of a long wait, and the grid may still be at work.
         _ => Kind::Slow,

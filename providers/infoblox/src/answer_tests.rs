@@ -7,7 +7,7 @@ fn grid() -> GridAddress {
 fn answer(status: u16, content_type: &str, body: &str) -> Answer {
     let status = StatusCode::from_u16(status).unwrap();
     let (content_type, body) = (content_type.to_owned(), body.to_owned());
-    Answer { status, content_type, location: None, retry_after: None, body }
+    Answer { status, content_type, location: None, session: None, retry_after: None, body }
 }
 
 fn failure(status: u16, content_type: &str, body: &str) -> (Kind, &'static str, String) {
@@ -57,7 +57,7 @@ fn html_errors_of_the_web_server_are_explained_by_their_status() {
         (403, Kind::Final, "Forbidden"),
         (500, Kind::Slow, "ProviderUnavailable"),
         (502, Kind::Passing, "ProviderUnavailable"),
-        (503, Kind::Passing, "ProviderUnavailable"),
+        (503, Kind::Untaken, "ProviderUnavailable"),
         (504, Kind::Slow, "ProviderUnavailable"),
         (429, Kind::Final, "ProviderUnavailable"),
         (404, Kind::Final, "UnexpectedAnswer"),

@@ -17,7 +17,7 @@ use crate::breaker::{Breaker, Outage};
 use crate::calls::{CallObserver, Operation};
 use crate::credentials::Credential;
 use crate::login::{LoginGate, LoginMemory};
-use crate::session::Session;
+use crate::session::{self, Session};
 use crate::settings::{Settings, SetupError};
 use crate::transport;
 
@@ -82,7 +82,7 @@ impl Client {
             .with_jitter();
         let send = || self.send(&request);
         send.retry(pauses)
-            .when(|failure: &Failure| failure.kind == Kind::Passing)
+            .when(|failure: &Failure| matches!(failure.kind, Kind::Untaken | Kind::Passing))
             .adjust(|failure, pause| Some(pause?.max(hint(failure))).filter(|pause| *pause <= LONGEST_WAIT))
             .await
     }
@@ -122,9 +122,9 @@ impl Client {
         if let Some(answer) = self.send_in_session(request).await? {
             return Ok(answer);
         }
-        let credential = self.settings.credentials.read().map_err(Failure::last)?;
+        let credential = self.settings.credentials.read().map_err(Failure::here)?;
         let host = self.settings.grid.host();
-        let attempt = self.login.begin(turn, host, &credential, self.now()).await.map_err(Failure::last)?;
+        let attempt = self.login.begin(turn, host, &credential, self.now()).await.map_err(Failure::here)?;
         let answer = self.send_with(request, &credential).await;
         match &answer {
             Ok(answer) if answer.status == StatusCode::UNAUTHORIZED => attempt.rejected(self.now()).await,
@@ -170,6 +170,9 @@ impl Client {
     async fn exchange(&self, builder: RequestBuilder, measured: Option<&Request>) -> Result<Answer, Failure> {
         let started = Instant::now();
         let answer = self.answer(builder).await;
+        if let (Some(_), Ok(answer)) = (measured, &answer) {
+            self.keep_session(answer);
+        }
         if let Some(request) = measured {
             let status = answer.as_ref().ok().map(|answer| answer.status.as_u16());
             let success = answer.as_ref().is_ok_and(|answer| interpret(&self.settings.grid, answer).is_ok());
@@ -183,7 +186,6 @@ impl Client {
         let host = self.settings.grid.host();
         let failed = |error| transport::failure(host, error);
         let mut response = builder.send().await.map_err(failed)?;
-        self.session.renew(response.headers());
         let mut body = vec![];
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             body.extend_from_slice(&chunk);
@@ -193,6 +195,16 @@ impl Client {
             }
         }
         Ok(answer(&response, body))
+    }
+
+    /// Takes over the session of a reply whose request was let in: a rejected one, a page and a log-out set cookies
+    /// too, which belong to no session. A 400 or 404 of WAPI is let in, and its session would stay open unused.
+    fn keep_session(&self, answer: &Answer) {
+        let let_in = answer.status.is_success()
+            || matches!(answer.status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND);
+        if let (true, true, Some(cookie)) = (let_in, answer.is_from_wapi(), &answer.session) {
+            self.session.renew(cookie.clone());
+        }
     }
 
     fn admit(&self) -> Result<(), Failure> {
@@ -211,13 +223,14 @@ impl Client {
     fn note(&self, outcome: &Result<Value, Failure>) {
         let now = self.now();
         let mut breaker = self.breaker();
+        if matches!(outcome, Err(Failure { kind: Kind::Here, .. })) {
+            return;
+        }
         match outcome.as_ref().map_err(|failure| &failure.error) {
             Err(ProviderError::Unavailable { text, .. }) => {
                 breaker.failed(Outage::Unavailable(text.clone()), now);
             }
             Err(ProviderError::Forbidden { text }) => breaker.failed(Outage::Forbidden(text.clone()), now),
-            // Nothing was sent.
-            Err(ProviderError::LoginHeld { .. }) => {}
             Ok(_) | Err(_) => breaker.succeeded(),
         }
     }
@@ -275,6 +288,7 @@ fn answer(response: &Response, body: Vec<u8>) -> Answer {
         status: response.status(),
         content_type: header(headers, &CONTENT_TYPE).unwrap_or_default(),
         location: header(headers, &LOCATION),
+        session: session::cookie_of(headers),
         // A date is not understood; then the usual pause applies.
         retry_after: header(headers, &RETRY_AFTER)
             .and_then(|s| s.trim().parse().ok())

@@ -26,11 +26,7 @@ pub(crate) fn presence(found: Option<&ZoneDelegated>, zone: &DomainName) -> Resu
     };
     let mut servers = Servers::new();
     for entry in found.delegate_to.iter().flatten() {
-        let (ns_name, address) = server(entry).map_err(|problem| Unreadable {
-            zone: found.fqdn.clone(),
-            entry: entry.name.clone(),
-            problem,
-        })?;
+        let (ns_name, address) = server(found, entry)?;
         servers.entry(ns_name).or_default().extend(address);
     }
     let delegation = Delegation { zone: zone.clone(), ttl: ttl(found), servers };
@@ -39,7 +35,15 @@ pub(crate) fn presence(found: Option<&ZoneDelegated>, zone: &DomainName) -> Resu
 }
 
 /// Name and address of an entry. Entries are compared by these two only (F-62).
-pub(crate) fn server(entry: &ExtServer) -> Result<(DomainName, Option<IpAddr>), String> {
+pub(crate) fn server(
+    zone: &ZoneDelegated,
+    entry: &ExtServer,
+) -> Result<(DomainName, Option<IpAddr>), Unreadable> {
+    let (zone, name) = (zone.fqdn.clone(), entry.name.clone());
+    name_and_address(entry).map_err(|problem| Unreadable { zone, entry: name, problem })
+}
+
+fn name_and_address(entry: &ExtServer) -> Result<(DomainName, Option<IpAddr>), String> {
     let ns_name = DomainName::parse(&entry.name).map_err(|error| error.to_string())?;
     let address = match entry.address.as_deref() {
         None | Some("") => None,

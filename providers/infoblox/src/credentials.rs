@@ -23,6 +23,13 @@ pub enum Credentials {
         /// Holds the password.
         password_file: PathBuf,
     },
+    /// The user name in a mounted file, the password as a value.
+    UsernameFile {
+        /// Holds the user name.
+        username_file: PathBuf,
+        /// As above.
+        password: SecretString,
+    },
     /// Mounted files.
     Files {
         /// Holds the user name.
@@ -50,6 +57,10 @@ impl Credentials {
             Self::Files { username_file, password_file } => {
                 let username = read_file(username_file)?.expose_secret().to_owned();
                 Credential { username, password: read_file(password_file)? }
+            }
+            Self::UsernameFile { username_file, password } => {
+                let username = read_file(username_file)?.expose_secret().to_owned();
+                Credential { username, password: password.clone() }
             }
         };
         // RFC 7617 §2: the first colon ends the user name.
@@ -89,6 +100,18 @@ mod tests {
             std::fs::write(&password_file, content).unwrap();
             let read = files.read().unwrap();
             assert_eq!((read.username.as_str(), read.password.expose_secret()), ("svc-dns", password));
+        }
+    }
+
+    #[test]
+    fn a_changed_user_name_counts_at_once_with_a_password_that_is_a_value() {
+        let dir = tempfile::tempdir().unwrap();
+        let username_file = dir.path().join("username");
+        let credentials =
+            Credentials::UsernameFile { username_file: username_file.clone(), password: "x".into() };
+        for username in ["svc-dns", "svc-gslb"] {
+            std::fs::write(&username_file, format!("{username}\n")).unwrap();
+            assert_eq!(credentials.read().unwrap().username, username);
         }
     }
 

@@ -5,6 +5,7 @@
 //! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
 //! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring).
 
+mod absence;
 mod answer;
 mod breaker;
 pub mod calls;

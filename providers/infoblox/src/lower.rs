@@ -7,7 +7,7 @@ use gslb_core::delegation::Delegation;
 use gslb_core::name::DomainName;
 use serde_json::Value;
 
-use crate::convert::server;
+use crate::convert::{Unreadable, server};
 use crate::wire::{ExtServer, NewServers, NewZone, ZoneDelegated};
 
 /// Written on creation and never again (F-61).
@@ -24,17 +24,24 @@ pub(crate) enum Write {
 }
 
 /// Nothing if the object that the change needs is not there.
-pub(crate) fn lower(change: &Change, found: Option<&ZoneDelegated>, view: &str) -> Option<Write> {
-    match (change, found) {
+///
+/// # Errors
+/// An entry cannot be read. The list is replaced whole, so leaving that entry out would delete it.
+pub(crate) fn lower(
+    change: &Change,
+    found: Option<&ZoneDelegated>,
+    view: &str,
+) -> Result<Option<Write>, Unreadable> {
+    Ok(match (change, found) {
         (Change::Create { after }, None) => Some(Write::Create { body: new_zone(after, view) }),
         (Change::Replace { after, .. }, Some(found)) => {
-            let delegate_to = merged(after, found.delegate_to.as_deref().unwrap_or_default());
+            let delegate_to = merged(after, found)?;
             let body = json(&NewServers { delegate_to });
             Some(Write::Update { reference: found.reference.clone(), body })
         }
         (Change::Delete { .. }, Some(found)) => Some(Write::Delete { reference: found.reference.clone() }),
         (Change::Create { .. }, Some(_)) | (Change::Replace { .. } | Change::Delete { .. }, None) => None,
-    }
+    })
 }
 
 fn new_zone(after: &Delegation, view: &str) -> Value {
@@ -51,18 +58,18 @@ fn new_zone(after: &Delegation, view: &str) -> Value {
 }
 
 /// What stays, as the grid showed it and in its order; then what is new, sorted.
-fn merged(after: &Delegation, found: &[ExtServer]) -> Vec<ExtServer> {
+fn merged(after: &Delegation, found: &ZoneDelegated) -> Result<Vec<ExtServer>, Unreadable> {
     let mut missing = after.pairs();
     let mut entries = vec![];
-    for shown in found {
-        let Ok((ns_name, address)) = server(shown) else { continue };
+    for shown in found.delegate_to.iter().flatten() {
+        let (ns_name, address) = server(found, shown)?;
         if stays(after, &ns_name, address) {
             missing.retain(|(name, glue)| **name != ns_name || *glue != address);
             entries.push(writable(shown));
         }
     }
     entries.extend(missing.into_iter().map(entry));
-    entries
+    Ok(entries)
 }
 
 /// An entry without an address stays with its name.
@@ -119,7 +126,7 @@ mod tests {
                 {"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.53"},
                 {"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.54"}],
             "delegated_ttl": 30, "use_delegated_ttl": true, "comment": "created by gslb-bridge"});
-        assert_eq!(lower(&Change::Create { after }, None, "default"), Some(Write::Create { body }));
+        assert_eq!(lower(&Change::Create { after }, None, "default"), Ok(Some(Write::Create { body })));
     }
 
     #[test]
@@ -136,7 +143,7 @@ mod tests {
         ]);
         let mut after = before.clone();
         after.servers.extend(delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.53"])]).servers);
-        let Some(Write::Update { reference, body }) =
+        let Ok(Some(Write::Update { reference, body })) =
             lower(&Change::Replace { before, after }, Some(&found), "default")
         else {
             panic!("an update")
@@ -155,7 +162,16 @@ mod tests {
     fn a_deletion_needs_the_object_and_a_creation_its_absence() {
         let ours = delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.53"])]);
         let found = zone(json!([]));
-        assert_eq!(lower(&Change::Delete { before: ours.clone() }, None, "default"), None);
-        assert_eq!(lower(&Change::Create { after: ours }, Some(&found), "default"), None);
+        assert_eq!(lower(&Change::Delete { before: ours.clone() }, None, "default"), Ok(None));
+        assert_eq!(lower(&Change::Create { after: ours }, Some(&found), "default"), Ok(None));
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_read_is_not_left_out_of_the_list() {
+        let found = zone(json!([{"name": "ns1.isp.example", "address": "not-one"}]));
+        let before = delegation(&[]);
+        let after = delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.53"])]);
+        let refused = lower(&Change::Replace { before, after }, Some(&found), "default").unwrap_err();
+        assert!(refused.to_string().contains("ns1.isp.example"), "{refused}");
     }
 }

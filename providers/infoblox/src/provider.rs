@@ -9,16 +9,17 @@ use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
-    Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
 };
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::absence::{Absences, above};
 use crate::answer::{Failure, Kind};
 use crate::calls::CallObserver;
 use crate::client::{Client, Request};
-use crate::convert;
+use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
 use crate::settings::{Settings, SetupError};
@@ -31,6 +32,7 @@ pub struct Infoblox {
     id: ProviderId,
     capabilities: Capabilities,
     client: Client,
+    absences: Absences,
     /// Writes that became tasks for somebody to approve, by zone.
     tasks: Mutex<BTreeMap<DomainName, Task>>,
 }
@@ -64,6 +66,7 @@ impl Infoblox {
             id: ProviderId::new("infoblox"),
             capabilities: Capabilities { ipv6_glue: true, delegation_ttl: true, obstacles: true },
             client: Client::new(settings, memory, observer)?,
+            absences: Absences::default(),
             tasks: Mutex::default(),
         })
     }
@@ -80,7 +83,8 @@ impl Infoblox {
         &self.client.settings().view
     }
 
-    /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57).
+    /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57), which
+    /// is not an absence yet.
     async fn look_up(&self, zone: &DomainName) -> Result<Option<ZoneDelegated>, Failure> {
         let target = search(ZONE_DELEGATED, zone, self.view(), RETURN_FIELDS);
         let mut found: Vec<ZoneDelegated> = self.parse(self.client.read(target).await?)?;
@@ -95,9 +99,51 @@ impl Infoblox {
         Ok(found.pop())
     }
 
+    /// The delegation, or nothing if it is surely not there. `parent` is the zone that should hold it; without it,
+    /// any zone around it will do.
+    async fn stands(
+        &self,
+        zone: &DomainName,
+        parent: Option<&DomainName>,
+    ) -> Result<Option<ZoneDelegated>, Failure> {
+        let found = self.look_up(zone).await?;
+        match &found {
+            Some(_) => self.absences.forget(zone),
+            None => self.confirm_absence(zone, parent).await?,
+        }
+        Ok(found)
+    }
+
+    /// An empty search proves something only where the account sees the zone that would hold the delegation: the
+    /// parent as it is configured or, if that is no zone of its own, one around it.
+    async fn confirm_absence(&self, zone: &DomainName, parent: Option<&DomainName>) -> Result<(), Failure> {
+        let now = (self.client.settings().clock)();
+        if self.absences.is_confirmed(zone, now) {
+            return Ok(());
+        }
+        for holder in above(zone).filter(|name| parent.is_none_or(|parent| parent.is_within(name))) {
+            let target = search(ZONE_AUTH, &holder, self.view(), "fqdn");
+            let hits: Vec<Value> = self.parse(self.client.read(target).await?)?;
+            if !hits.is_empty() {
+                self.absences.confirm(zone, now);
+                return Ok(());
+            }
+        }
+        Err(self.no_parent(zone, parent))
+    }
+
+    fn no_parent(&self, zone: &DomainName, parent: Option<&DomainName>) -> Failure {
+        let parent = parent.map(|name| format!(" {name}")).unwrap_or_default();
+        let text = format!(
+            "the parent zone{parent} of {zone} was not found in view {} of Infoblox at {}, or is not visible to the account; create it, set INFOBLOX_DNS_VIEW to the view that has it, or let the account read it",
+            self.view(),
+            self.client.settings().grid.host()
+        );
+        Failure::last(ProviderError::Misconfigured { text })
+    }
+
     fn presence(&self, found: Option<&ZoneDelegated>, zone: &DomainName) -> Result<Presence, ProviderError> {
-        convert::presence(found, zone)
-            .map_err(|unreadable| ProviderError::Unexpected { text: unreadable.to_string() })
+        convert::presence(found, zone).map_err(unreadable)
     }
 
     fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
@@ -115,13 +161,22 @@ impl Infoblox {
         match self.client.send(&request(write)).await {
             Ok(reply) => self.written(change, &reply).await,
             Err(failure) => match (failure.kind, change) {
-                // Somebody else removed it: that is what was wanted.
-                (Kind::ReferenceGone, Change::Delete { .. }) => Ok(done(String::new(), Presence::Absent)),
+                (Kind::ReferenceGone, Change::Delete { .. }) => self.gone(change.zone()).await,
                 (Kind::ReferenceGone, _) => Err(ProviderError::Stale { zone: change.zone().clone() }),
                 (Kind::Duplicate, _) => Err(self.taken(change.zone(), failure).await),
                 (Kind::Passing | Kind::Slow, _) => self.settle(change, failure).await,
-                (Kind::Final, _) => Err(failure.error),
+                (Kind::Untaken | Kind::Final | Kind::Here, _) => Err(failure.error),
             },
+        }
+    }
+
+    /// The object to delete is not there: somebody else removed it, which is what was wanted, or it is out of
+    /// sight.
+    async fn gone(&self, zone: &DomainName) -> Result<Receipt, ProviderError> {
+        match self.stands(zone, None).await {
+            Ok(None) => Ok(done(String::new(), Presence::Absent)),
+            Ok(Some(_)) => Err(ProviderError::Stale { zone: zone.clone() }),
+            Err(failure) => Err(failure.error),
         }
     }
 
@@ -145,7 +200,7 @@ impl Infoblox {
     /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).
     async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
         let zone = change.zone();
-        let found = match self.look_up(zone).await {
+        let found = match self.stands(zone, None).await {
             Ok(found) => found,
             Err(_) => return Err(uncertain(zone, failure.error)),
         };
@@ -153,11 +208,8 @@ impl Infoblox {
         if change.shows_in(&presence) {
             return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
         }
-        match failure.kind {
-            // The grid may still be at work on it.
-            Kind::Slow => Err(uncertain(zone, failure.error)),
-            Kind::Passing | Kind::Final | Kind::ReferenceGone | Kind::Duplicate => Err(failure.error),
-        }
+        // One look does not prove that nothing comes: the grid may still be at work on it.
+        Err(uncertain(zone, failure.error))
     }
 
     /// Why a name is taken, in a sentence.
@@ -192,11 +244,7 @@ impl Infoblox {
         match self.task_state(&task.reference).await.map_err(|failure| failure.error)? {
             TaskState::Waiting => Ok(Some(awaiting(&task.reference))),
             TaskState::Rejected(how) if task.change == *change => {
-                let text = format!(
-                    "the change of delegation {} was {how} in the grid's approval workflow; have it approved, or restart gslb-bridge to ask again",
-                    change.zone()
-                );
-                Err(ProviderError::Refused { text })
+                Err(ProviderError::Refused { text: rejection(change.zone(), &how) })
             }
             TaskState::Rejected(_) | TaskState::Over => {
                 self.tasks().remove(change.zone());
@@ -236,7 +284,7 @@ impl Observe for Infoblox {
     }
 
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
-        let found = self.look_up(&scope.zone).await.map_err(|failure| failure.error)?;
+        let found = self.stands(&scope.zone, Some(&scope.parent)).await.map_err(|failure| failure.error)?;
         self.presence(found.as_ref(), &scope.zone)
     }
 }
@@ -250,7 +298,7 @@ impl Provider for Infoblox {
         }
         // The reference is looked up anew, and what others wrote since the plan is seen.
         let zone = change.zone();
-        let found = self.look_up(zone).await.map_err(|failure| failure.error)?;
+        let found = self.stands(zone, None).await.map_err(|failure| failure.error)?;
         let presence = self.presence(found.as_ref(), zone)?;
         if change.shows_in(&presence) {
             return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
@@ -259,8 +307,16 @@ impl Provider for Infoblox {
         if !change.matches(&presence) || is_held(&presence) {
             return Err(stale());
         }
-        let write = lower(change, found.as_ref(), self.view()).ok_or_else(stale)?;
+        let write = lower(change, found.as_ref(), self.view()).map_err(unreadable)?.ok_or_else(stale)?;
         self.write(change, write).await
+    }
+
+    async fn approval(&self, zone: &DomainName, reference: &str) -> Result<Approval, ProviderError> {
+        Ok(match self.task_state(reference).await.map_err(|failure| failure.error)? {
+            TaskState::Waiting => Approval::Pending { task: task_number(reference).to_owned() },
+            TaskState::Over => Approval::Over,
+            TaskState::Rejected(how) => Approval::Rejected { text: rejection(zone, &how) },
+        })
     }
 
     async fn close(&self) -> Result<(), ProviderError> {
@@ -283,14 +339,27 @@ fn done(reference: String, presence: Presence) -> Receipt {
     Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
 }
 
+fn rejection(zone: &DomainName, how: &str) -> String {
+    format!(
+        "the change of delegation {zone} was {how} in the grid's approval workflow; have it approved, or restart gslb-bridge to ask again"
+    )
+}
+
+/// `scheduledtask/<opaque>:12/PENDING`; only the number is for people.
+fn task_number(reference: &str) -> &str {
+    reference.rsplit(':').next().and_then(|tail| tail.split('/').next()).unwrap_or(reference)
+}
+
 fn awaiting(reference: &str) -> Receipt {
-    // `scheduledtask/<opaque>:12/PENDING`; only the number is for people.
-    let task = reference.rsplit(':').next().and_then(|tail| tail.split('/').next()).unwrap_or(reference);
     Receipt {
         reference: reference.to_owned(),
-        disposition: Disposition::AwaitingApproval { task: task.to_owned() },
+        disposition: Disposition::AwaitingApproval { task: task_number(reference).to_owned() },
         read_back: None,
     }
+}
+
+fn unreadable(entry: Unreadable) -> ProviderError {
+    ProviderError::Unexpected { text: entry.to_string() }
 }
 
 fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {

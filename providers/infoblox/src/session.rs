@@ -16,11 +16,9 @@ impl Session {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes over what a reply sets.
-    pub(crate) fn renew(&self, headers: &HeaderMap) {
-        if let Some(cookie) = headers.get_all(SET_COOKIE).iter().find_map(session_cookie) {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cookie);
-        }
+    /// Begins a session, or goes on with the one that the grid renewed.
+    pub(crate) fn renew(&self, cookie: HeaderValue) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cookie);
     }
 
     /// Forgets a session, unless another request has begun a new one meanwhile.
@@ -30,6 +28,11 @@ impl Session {
             *current = None;
         }
     }
+}
+
+/// The session cookie that a reply sets.
+pub(crate) fn cookie_of(headers: &HeaderMap) -> Option<HeaderValue> {
+    headers.get_all(SET_COOKIE).iter().find_map(session_cookie)
 }
 
 /// `name=value` of the session cookie. The value has commas and stands in quotes; a jar that splits or unquotes
@@ -51,17 +54,16 @@ fn session_cookie(header: &HeaderValue) -> Option<HeaderValue> {
 mod tests {
     use super::*;
 
-    fn set(text: &'static str) -> HeaderMap {
-        HeaderMap::from_iter([(SET_COOKIE, HeaderValue::from_static(text))])
+    fn cookie(text: &'static str) -> Option<HeaderValue> {
+        cookie_of(&HeaderMap::from_iter([(SET_COOKIE, HeaderValue::from_static(text))]))
     }
 
     #[test]
     fn the_cookie_is_kept_verbatim_without_its_attributes() {
-        let session = Session::default();
-        session.renew(&set(
+        let cookie = cookie(
             r#"ibapauth="ip=198.51.100.7,client=API,group=k8s;dns,auth=LOCAL,user=svc-dns,0a1b"; httponly; secure; path=/"#,
-        ));
-        let cookie = session.cookie().unwrap();
+        );
+        let cookie = cookie.unwrap();
         assert_eq!(
             cookie,
             r#"ibapauth="ip=198.51.100.7,client=API,group=k8s;dns,auth=LOCAL,user=svc-dns,0a1b""#
@@ -72,11 +74,11 @@ mod tests {
     #[test]
     fn a_session_that_was_renewed_meanwhile_is_not_ended() {
         let session = Session::default();
-        session.renew(&set("ibapauth=a; path=/"));
+        session.renew(cookie("ibapauth=a; path=/").unwrap());
         let old = session.cookie().unwrap();
-        session.renew(&set("ibapauth=b; path=/"));
-        session.renew(&set("other=c"));
+        session.renew(cookie("ibapauth=b; path=/").unwrap());
         session.end(&old);
         assert_eq!(session.cookie().unwrap(), "ibapauth=b");
+        assert_eq!(cookie("other=c"), None);
     }
 }

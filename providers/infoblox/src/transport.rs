@@ -40,7 +40,10 @@ fn words(error: &reqwest::Error) -> (Kind, &'static str) {
         _ if error.is_connect() => "it cannot be connected to",
         _ => "the connection was closed before the reply was complete",
     };
-    (Kind::Passing, words)
+    // Only without a connection is it sure that nothing was sent: after that the grid may have carried out a
+    // request whose reply never came.
+    let kind = if error.is_connect() { Kind::Untaken } else { Kind::Passing };
+    (kind, words)
 }
 
 fn certificate_problem(error: &reqwest::Error) -> Option<String> {

@@ -3,7 +3,7 @@
 //! It shows what an adapter must do in the fewest lines, and stands in for a backend in tests: failures are
 //! injected with [`MemoryProvider::fail_next`].
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -26,6 +26,7 @@ pub struct MemoryProvider {
 #[derive(Debug, Default)]
 struct State {
     delegations: BTreeMap<DomainName, Presence>,
+    hidden: BTreeSet<DomainName>,
     failures: VecDeque<(Operation, ProviderError)>,
     writes: Vec<Change>,
 }
@@ -62,6 +63,11 @@ impl MemoryProvider {
         self.state().delegations.insert(zone.clone(), presence);
     }
 
+    /// A parent zone and all below it are out of sight from now on.
+    pub fn hide(&self, parent: &DomainName) {
+        self.state().hidden.insert(parent.clone());
+    }
+
     /// The next such operation fails once. Failures of one kind happen in the order in which they were given.
     pub fn fail_next(&self, operation: Operation, error: ProviderError) {
         self.state().failures.push_back((operation, error));
@@ -81,6 +87,17 @@ impl State {
     fn fails(&mut self, operation: Operation) -> Result<(), ProviderError> {
         match self.failures.iter().position(|(hit, _)| *hit == operation) {
             Some(index) => self.failures.remove(index).map_or(Ok(()), |(_, error)| Err(error)),
+            None => Ok(()),
+        }
+    }
+
+    /// What is out of sight is neither there nor absent.
+    fn sees(&self, zone: &DomainName) -> Result<(), ProviderError> {
+        match self.hidden.iter().find(|parent| zone.is_within(parent)) {
+            Some(parent) => {
+                let text = format!("the parent zone {parent} of {zone} was not found in the memory");
+                Err(ProviderError::Misconfigured { text })
+            }
             None => Ok(()),
         }
     }
@@ -114,6 +131,7 @@ impl Observe for MemoryProvider {
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
         let mut state = self.state();
         state.fails(Operation::Observe)?;
+        state.sees(&scope.zone)?;
         Ok(state.read(&scope.zone))
     }
 }
@@ -124,6 +142,7 @@ impl Provider for MemoryProvider {
         let change = change.change();
         let mut state = self.state();
         state.fails(Operation::Apply)?;
+        state.sees(change.zone())?;
         state.write(change)?;
         state.fails(Operation::ReplyOfApply)?;
         Ok(Receipt {

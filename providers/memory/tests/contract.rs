@@ -27,6 +27,10 @@ impl Stage for InMemory {
 
     async fn heal(&self) {}
 
+    async fn hide_parent(&self) {
+        self.0.hide(&scope().parent);
+    }
+
     async fn finish(&self) {}
 }
 

@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use super::{Stored, Unreadable, print_json};
 use crate::audit::read_seal_key;
-use crate::cli::{BadConfiguration, Ending, Output};
+use crate::cli::{Ending, Output};
+use crate::config::BadConfiguration;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {

@@ -47,7 +47,7 @@ use self::objects::Strategy;
 use self::scenario::Scenario;
 use self::timeline::{Happening, Style, Timeline};
 use self::world::{Plan, World};
-use super::run::terminated;
+use super::signals::Signals;
 use super::{Ending, Output};
 
 /// Pause between two looks whether everything answers.
@@ -116,7 +116,7 @@ async fn sandbox(options: Options) -> anyhow::Result<Ending> {
     let mut folder = tempfile::Builder::new();
     let mut folder = folder.prefix(control::FOLDER_PREFIX).tempdir().context("cannot make a folder")?;
     folder.disable_cleanup(options.keep);
-    let stop = terminated().context("cannot listen for signals")?;
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
     let mut tasks = JoinSet::new();
     let (failed, mut failures) = mpsc::channel(1);
     let plan = Plan {
@@ -135,7 +135,7 @@ async fn sandbox(options: Options) -> anyhow::Result<Ending> {
         ending = life => ending,
         Some(failure) = failures.recv() => Err(failure),
         () = over(options.duration) => Ok(Ending::Fine),
-        () = stop => Ok(Ending::Fine),
+        () = signals.next() => Ok(Ending::Fine),
     };
     timeline.tell(Happening::overall("sandbox", "ending"));
     tasks.shutdown().await;

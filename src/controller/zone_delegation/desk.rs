@@ -7,12 +7,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use gslb_core::change::Change;
+use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation_proof::DelegationProof;
 use gslb_core::history::History;
 use gslb_core::name::DomainName;
 use jiff::{SignedDuration, Timestamp};
 
+use super::approval::Waiting;
 use crate::audit::{AuditError, ChangeLog, Pending};
 
 /// First pause before the parent is asked again whether it serves the delegation; doubles up to a minute.
@@ -21,6 +24,17 @@ const LONGEST_PROOF_PAUSE: Duration = Duration::from_secs(60);
 
 /// When a change is read back (design §2.5).
 const READ_BACKS: [SignedDuration; 2] = [SignedDuration::from_secs(2), SignedDuration::from_secs(10)];
+
+/// Shortest pause before a pass looks again by itself: whatever goes wrong, one zone costs ten passes a second at
+/// most. No outside reference.
+const SHORTEST_LOOK: Duration = Duration::from_millis(100);
+
+/// Whom the passes of a zone ask as things are now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asking {
+    pub(crate) provider: bool,
+    pub(crate) parent: bool,
+}
 
 /// What was asked of the provider. Something else is asked at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +61,8 @@ impl Standing {
 /// Memory of one zone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Memory {
+    /// The object that this is about: another one of its name starts anew.
+    uid: Option<String>,
     pub(crate) history: History,
     pub(crate) asked: Option<Asked>,
     pub(crate) standing: Option<Standing>,
@@ -54,6 +70,13 @@ pub(crate) struct Memory {
     pub(crate) next_provider: Option<Timestamp>,
     /// When a change is read back, the next time first: what another writer lost or took is put right then.
     pub(crate) read_backs: Vec<Timestamp>,
+    /// The change that waits for approval at the provider.
+    pub(crate) waiting: Option<Waiting>,
+    /// Whether the log was asked for a change that an earlier run left waiting.
+    pub(crate) log_recalled: bool,
+    /// Whether the provider took a change whose outcome could not be logged. The log is read again, and the
+    /// change is settled then.
+    pub(crate) unlogged: bool,
     /// Failures of the provider in a row.
     pub(crate) failures: u32,
     pub(crate) proof: Option<DelegationProof>,
@@ -88,8 +111,14 @@ impl Memory {
         self.proof = Some(proof);
     }
 
+    /// Takes in a change that was made.
+    pub(crate) fn wrote(&mut self, claimant: &Claimant, change: &Change, now: Timestamp) {
+        self.history = std::mem::take(&mut self.history).wrote(claimant, change, now);
+        self.changed(now);
+    }
+
     /// Looks for a new proof after a change, and plans to read the change back.
-    pub(crate) fn changed(&mut self, now: Timestamp) {
+    fn changed(&mut self, now: Timestamp) {
         self.read_backs = READ_BACKS.iter().map(|pause| now + *pause).collect();
         self.next_proof = None;
         self.proof = None;
@@ -109,10 +138,13 @@ impl Memory {
         }
     }
 
-    /// When the pass should look again by itself.
-    pub(crate) fn next_look(&self, now: Timestamp) -> Option<SignedDuration> {
-        let next = self.next_provider.into_iter().chain(self.next_proof).min()?;
-        Some(next.duration_since(now).max(SignedDuration::ZERO))
+    /// When the pass should look again by itself. A time of something that is not going to be asked says
+    /// nothing, and one that has passed is no reason to start again at once.
+    pub(crate) fn next_look(&self, asking: Asking, now: Timestamp) -> Option<Duration> {
+        let provider = self.next_provider.filter(|_| asking.provider);
+        let proof = self.next_proof.filter(|_| asking.parent);
+        let next = provider.into_iter().chain(proof).min()?;
+        Some(Duration::try_from(next.duration_since(now)).unwrap_or_default().max(SHORTEST_LOOK))
     }
 }
 
@@ -127,13 +159,11 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn memory(&self, name: &str) -> Memory {
-        self.memories
-            .lock()
-            .expect("no panic while the desk is locked")
-            .get(name)
-            .cloned()
-            .unwrap_or_default()
+    /// What is remembered of this very object; nothing of an earlier one of its name.
+    pub(crate) fn memory(&self, name: &str, uid: Option<&str>) -> Memory {
+        let memories = self.memories.lock().expect("no panic while the desk is locked");
+        let same = memories.get(name).filter(|memory| memory.uid.as_deref() == uid);
+        same.cloned().unwrap_or_else(|| Memory { uid: uid.map(str::to_owned), ..Memory::default() })
     }
 
     pub(crate) fn keep(&self, name: &str, memory: Memory) {
@@ -175,5 +205,45 @@ impl Desk {
     /// Takes the changes of a zone that are to be settled now.
     pub(crate) fn take_unsettled(&self, zone: &DomainName) -> Vec<Pending> {
         self.unsettled.lock().expect("no panic while the desk is locked").remove(zone).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: Asking = Asking { provider: true, parent: true };
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn due(provider: i64, proof: i64) -> Memory {
+        Memory { next_provider: Some(at(provider)), next_proof: Some(at(proof)), ..Memory::default() }
+    }
+
+    #[test]
+    fn only_what_is_going_to_be_asked_calls_for_a_look() {
+        let memory = due(20, 30);
+        let look = |provider, parent| memory.next_look(Asking { provider, parent }, at(10));
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!([look(true, true), look(true, false)], [seconds(10), seconds(10)]);
+        assert_eq!([look(false, true), look(false, false)], [seconds(20), None]);
+    }
+
+    #[test]
+    fn a_time_that_has_passed_never_makes_a_busy_loop() {
+        assert_eq!(due(5, 30).next_look(BOTH, at(10)), Some(SHORTEST_LOOK));
+    }
+
+    #[test]
+    fn an_object_that_was_made_anew_inherits_nothing_from_the_one_before_it() {
+        let desk = Desk::default();
+        let mut first = desk.memory("cloud-example-com", Some("first"));
+        let asked = Asked { addresses: BTreeSet::new(), generation: Some(1), withdrawn: false };
+        first.asked = Some(asked.clone());
+        desk.keep("cloud-example-com", first);
+        assert!(!desk.memory("cloud-example-com", Some("first")).provider_is_due(&asked, at(0)));
+        assert!(desk.memory("cloud-example-com", Some("second")).provider_is_due(&asked, at(0)));
     }
 }

@@ -4,18 +4,21 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use gslb_core::name::DomainName;
-use gslb_core::ttl::Ttl;
 use gslb_core::zone::Zone;
 use gslb_crds::ZoneDelegation;
 use jiff::Timestamp;
-use kube::ResourceExt;
+use kube::Resource;
 
 use super::Guarded;
+use crate::controller::cache::{Cache, Key};
 
-/// The zone of a ZoneDelegation, or the sentence that says why it is none.
+/// The zone of a ZoneDelegation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ZoneFacts {
-    pub(crate) zone: Result<Zone, String>,
+    /// As the spec names it, or as it last did: an invalid edit never stops what is served.
+    pub(crate) zone: Option<Zone>,
+    /// What is wrong with the object as it is now.
+    pub(crate) problem: Option<String>,
     pub(crate) created: Option<Timestamp>,
     /// Name servers as the status lists them: what is known before the first look-up.
     pub(crate) servers: BTreeSet<(DomainName, Ipv4Addr)>,
@@ -24,35 +27,26 @@ pub(crate) struct ZoneFacts {
 }
 
 impl ZoneFacts {
-    pub(crate) fn read(guarded: Guarded) -> Self {
-        match guarded.0 {
-            Ok(object) => Self {
-                zone: zone(&object),
-                created: object.creation_timestamp().map(|time| time.0),
-                servers: servers(&object),
-                deleting: object.metadata.deletion_timestamp.is_some(),
-            },
-            Err(invalid) => Self {
-                zone: Err(format!("this ZoneDelegation cannot be read: {}; correct it", invalid.error)),
-                created: None,
-                servers: BTreeSet::new(),
-                deleting: false,
-            },
-        }
+    /// `earlier` holds what was read of the object before.
+    pub(crate) fn read(guarded: Guarded, earlier: &Cache<Self>) -> Self {
+        let earlier = earlier.get(&Key::of(&guarded));
+        let metadata = guarded.meta();
+        let created = metadata.creation_timestamp.as_ref().map(|time| time.0);
+        let deleting = metadata.deletion_timestamp.is_some();
+        let servers = match &guarded.0 {
+            Ok(object) => servers(object),
+            Err(_) => earlier.as_ref().map(|facts| facts.servers.clone()).unwrap_or_default(),
+        };
+        let named = match guarded.0 {
+            Ok(object) => object.spec.zone(),
+            Err(invalid) => Err(invalid.error),
+        };
+        let (zone, problem) = match named {
+            Ok((zone, problem)) => (Some(zone), problem),
+            Err(problem) => (earlier.and_then(|facts| facts.zone), Some(problem)),
+        };
+        Self { zone, problem, created, servers, deleting }
     }
-}
-
-/// The zone that a spec names.
-pub(crate) fn zone(object: &ZoneDelegation) -> Result<Zone, String> {
-    let spec = &object.spec;
-    let name = DomainName::parse(&spec.load_balanced_zone).map_err(|error| {
-        format!("spec.loadBalancedZone {:?} is no zone: {error}", spec.load_balanced_zone)
-    })?;
-    let parent = DomainName::parse(&spec.parent_zone)
-        .map_err(|error| format!("spec.parentZone {:?} is no zone: {error}", spec.parent_zone))?;
-    let ttl =
-        Ttl::from_secs(spec.dns_zone_neg_ttl).map_err(|error| format!("spec.dnsZoneNegTTL: {error}"))?;
-    Zone::new(name, parent, ttl).map_err(|error| error.to_string())
 }
 
 fn servers(object: &ZoneDelegation) -> BTreeSet<(DomainName, Ipv4Addr)> {

@@ -1,5 +1,6 @@
 //! One pass over one ZoneDelegation: this cluster's part of a delegation, and what is told about all of it.
 
+mod approval;
 mod desk;
 pub(crate) mod live;
 mod prove;
@@ -29,9 +30,12 @@ pub(crate) use zones::bootstrap;
 use super::cache::Key;
 use super::context::Context;
 use super::write::FIELD_MANAGER;
-use super::{Pass, PassError, cluster};
-use desk::{Asked, Memory, Standing};
+use super::{Pass, PassError, Provision, cluster};
+use desk::{Asked, Asking, Memory, Standing};
 use provide::Visit;
+
+/// Reason of a zone that an older object stands for.
+const ZONE_TAKEN: &str = "ZoneTaken";
 
 /// A ZoneDelegation, or what is wrong with it if it does not parse.
 pub(crate) type Guarded = DeserializeGuard<ZoneDelegation>;
@@ -42,7 +46,9 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
     let object = match &guarded.0 {
         Ok(object) => object,
         Err(invalid) => {
-            let note = format!("this ZoneDelegation cannot be read: {}; correct it", invalid.error);
+            let held = context.zones.get(&Key::of(&*guarded)).and_then(|facts| facts.zone);
+            let goes_on = held.map(|zone| goes_on(&zone)).unwrap_or_default();
+            let note = format!("this ZoneDelegation cannot be read: {}; correct it{goes_on}", invalid.error);
             tracing::warn!(
                 zone = guarded.name_any(),
                 error = invalid.error,
@@ -65,18 +71,18 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
 async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassError> {
     let context = &pass.context;
     let now = context.now();
-    let claimant = match accept(context, object) {
-        Ok(claimant) => claimant,
+    let (claimant, accepted) = match accept(context, object) {
+        Ok(accepted) => accepted,
         Err(refused) => {
             report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
             return Ok(Action::await_change());
         }
     };
     ensure_finalizer(context, object).await?;
-    let mut memory = pass.zones.memory(&object.name_any());
+    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
     let glue = cluster::glue(context);
     let own: BTreeSet<IpAddr> = glue.iter().flatten().copied().map(IpAddr::V4).collect();
-    let mut conditions = vec![report::accepted()];
+    let mut conditions = vec![accepted];
     match &glue {
         Ok(_) => {
             provide_for(pass, object, &claimant, &own, &mut memory).await;
@@ -95,16 +101,30 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     pass.zones.keep(&object.name_any(), memory.clone());
     let servers = servers(context, claimant.zone(), &claimant, &own);
     report::report(context, object, servers, conditions, context.now()).await?;
-    Ok(next(context, &memory))
+    // Without an address nobody is asked, and a trigger tells when there is one again.
+    let asking = Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok() };
+    Ok(next(context, &memory, asking))
 }
 
-/// The zone can be acted on, and no older object stands for it.
-fn accept(context: &Context, object: &ZoneDelegation) -> Result<Claimant, Condition> {
+/// The zone can be acted on, and no older object stands for it. What is acted on may be the zone before an edit
+/// that is invalid; then the condition says so.
+fn accept(context: &Context, object: &ZoneDelegation) -> Result<(Claimant, Condition), Condition> {
     let kind = ConditionKind::Accepted;
-    let zone = live::zone(object).map_err(|message| Condition::bad(kind, "SpecInvalid", message))?;
+    let invalid = |message| Condition::bad(kind, "SpecInvalid", message);
+    let (zone, accepted) = match object.spec.zone() {
+        Ok((zone, None)) => (zone, report::accepted()),
+        Ok((zone, Some(problem))) => (zone, invalid(problem)),
+        Err(problem) => match context.zones.get(&Key::of(object)).and_then(|facts| facts.zone) {
+            Some(zone) => {
+                let message = format!("{problem}{}", goes_on(&zone));
+                (zone, invalid(message))
+            }
+            None => return Err(invalid(problem)),
+        },
+    };
     let own = (object.creation_timestamp().map(|time| time.0), object.name_any());
     let older = context.zones.select(|key, facts| {
-        let same = facts.zone.as_ref().is_ok_and(|other| other.name().dashed() == zone.name().dashed());
+        let same = facts.zone.as_ref().is_some_and(|other| other.name().dashed() == zone.name().dashed());
         same && (facts.created, key.name.clone()) < own
     });
     if let Some((key, _)) = older.first() {
@@ -112,11 +132,17 @@ fn accept(context: &Context, object: &ZoneDelegation) -> Result<Claimant, Condit
             "zone {} shares its name with that of the older ZoneDelegation {key} once dots are dashes; rename one of the zones or delete one of the two objects",
             zone.name()
         );
-        return Err(Condition::bad(kind, "ZoneTaken", message));
+        return Err(Condition::bad(kind, ZONE_TAKEN, message));
     }
     let settings = &context.settings;
     Claimant::new(zone, settings.ns_prefix.clone(), settings.geo_tag.clone())
+        .map(|claimant| (claimant, accepted))
         .map_err(|error| Condition::bad(kind, "NameServerNameInvalid", error.to_string()))
+}
+
+/// The end of a sentence about an invalid edit.
+fn goes_on(zone: &Zone) -> String {
+    format!("; zone {} goes on as it was accepted last", zone.name())
 }
 
 async fn provide_for(
@@ -142,7 +168,9 @@ async fn provide_for(
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
     let (desk, metrics, who, clock) = (&pass.zones, &pass.context.metrics, &pass.who, &pass.context.clock);
-    let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period, clock };
+    let (desired, scope) = (&desired, pass.context.writable_zones());
+    let client = &pass.context.client;
+    let visit = Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
     provide::visit(&visit, memory).await;
 }
 
@@ -152,35 +180,61 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     if !object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
         return Ok(Action::await_change());
     }
-    let mut memory = pass.zones.memory(&object.name_any());
-    if let (true, Some((provider, log)), Ok(claimant)) =
-        (object.spec.do_finalize, &pass.provider, accept(context, object))
-    {
-        let asked =
-            Asked { addresses: BTreeSet::new(), generation: object.metadata.generation, withdrawn: true };
-        if memory.provider_is_due(&asked, context.now()) {
-            memory.asked = Some(asked);
-            let desired = DesiredDelegation::withdrawn(claimant);
-            let period = Some(std::time::Duration::from_secs(10));
-            let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
-            let visit = Visit { provider, log, desk, metrics, who, object, desired: &desired, period, clock };
-            provide::visit(&visit, &mut memory).await;
-            pass.zones.keep(&object.name_any(), memory.clone());
+    let left = match (object.spec.do_finalize, &pass.provider, accept(context, object)) {
+        (true, Some(provision), Ok((claimant, _))) => {
+            if let Some(again) = withdraw(pass, provision, object, claimant).await? {
+                return Ok(again);
+            }
+            None
         }
-        let standing = memory.standing.clone();
-        if !standing.as_ref().is_some_and(|standing| standing.withdrawn) {
-            let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
-            report::report(context, object, BTreeSet::new(), conditions, context.now()).await?;
-            return Ok(next(context, &memory));
-        }
-    } else if !object.spec.do_finalize && pass.provider.is_some() {
-        let note = "deleted with doFinalize: false, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes";
+        // The older object stands for the zone, and keeps the entry.
+        (_, _, Err(refused)) if refused.reason == ZONE_TAKEN => None,
+        (true, Some(_), Err(refused)) => Some(format!("its zone is not accepted ({})", refused.message)),
+        (true, None, _) => Some("no provider is configured".to_owned()),
+        (false, Some(_), _) => Some("doFinalize is false".to_owned()),
+        (false, None, _) => None,
+    };
+    if let Some(reason) = left {
+        let note = format!(
+            "deleted, but {reason}, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes"
+        );
         let what = (report::WHAT, Key::of(object));
-        context.announcer.warn(what, "DelegationLeft", note.to_owned(), &object.object_ref(&())).await;
+        context.announcer.warn(what, "DelegationLeft", note, &object.object_ref(&())).await;
     }
     release(context, object).await?;
     pass.zones.forget(&object.name_any());
     Ok(Action::await_change())
+}
+
+/// Withdraws this cluster's part. Gives when to look again if that is not done yet.
+async fn withdraw(
+    pass: &Pass,
+    (provider, log): &Provision,
+    object: &ZoneDelegation,
+    claimant: Claimant,
+) -> Result<Option<Action>, PassError> {
+    let context = &pass.context;
+    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
+    let asked = Asked { addresses: BTreeSet::new(), generation: object.metadata.generation, withdrawn: true };
+    if memory.provider_is_due(&asked, context.now()) {
+        memory.asked = Some(asked);
+        let desired = DesiredDelegation::withdrawn(claimant);
+        let period = Some(std::time::Duration::from_secs(10));
+        let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
+        let (desired, scope) = (&desired, context.writable_zones());
+        let client = &context.client;
+        let visit =
+            Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
+        provide::visit(&visit, &mut memory).await;
+        pass.zones.keep(&object.name_any(), memory.clone());
+    }
+    let standing = memory.standing.clone();
+    if standing.as_ref().is_some_and(|standing| standing.withdrawn) {
+        return Ok(None);
+    }
+    let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
+    report::report(context, object, BTreeSet::new(), conditions, context.now()).await?;
+    Ok(Some(next(context, &memory, Asking { provider: true, parent: false })))
 }
 
 async fn ensure_finalizer(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {
@@ -232,11 +286,8 @@ fn servers(
     ours.chain(peers).collect()
 }
 
-fn next(context: &Context, memory: &Memory) -> Action {
-    let look = memory.next_look(context.now()).and_then(|left| std::time::Duration::try_from(left).ok());
-    match (context.settings.periods.zone_delegation, look) {
-        (Some(period), Some(left)) => Action::requeue(period.min(left)),
-        (Some(after), None) | (None, Some(after)) => Action::requeue(after),
-        (None, None) => Action::await_change(),
-    }
+fn next(context: &Context, memory: &Memory, asking: Asking) -> Action {
+    let look = memory.next_look(asking, context.now());
+    let period = context.settings.periods.zone_delegation;
+    period.into_iter().chain(look).min().map_or_else(Action::await_change, Action::requeue)
 }

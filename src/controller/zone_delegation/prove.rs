@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
+use futures::{StreamExt, stream};
 use gslb_core::claim::Claimant;
 use gslb_core::delegation_proof::{DelegationProof, GlueWord, ParentWord, judge};
 use gslb_core::name::DomainName;
@@ -10,24 +11,23 @@ use gslb_core::reply::rcode;
 
 use crate::controller::context::Context;
 use crate::peer::glue::Word;
-use crate::question::{Options, Referral};
+use crate::question::{Options, Referral, socket_addresses};
 
-/// Parent servers that are asked; a parent zone with more is judged by these. No outside reference.
-const MOST_SERVERS: usize = 16;
+/// Parent servers that are asked at once; a parent zone with more takes longer. No outside reference.
+const ASKED_AT_ONCE: usize = 16;
 
 /// Asks, and judges the answers.
 pub(crate) async fn prove(context: &Context, claimant: &Claimant, own: &BTreeSet<IpAddr>) -> DelegationProof {
     let questions = &context.questions;
     let zone = claimant.zone();
     let servers = parent_servers(context, zone.parent()).await;
-    let asked = servers.iter().take(MOST_SERVERS).map(|(name, server)| async move {
-        let word = match questions.client().ask_referral(*server, zone.name()).await {
-            Ok(referral) => parent_word(referral),
-            Err(_) => ParentWord::NoWord,
-        };
-        (name.clone(), word)
-    });
-    let parents: BTreeMap<String, ParentWord> = futures::future::join_all(asked).await.into_iter().collect();
+    let ask = |(name, server): (String, Option<SocketAddr>)| async move {
+        let Some(server) = server else { return (name, ParentWord::NoWord) };
+        let word = questions.client().ask_referral(server, zone.name()).await;
+        (name, word.map_or(ParentWord::NoWord, parent_word))
+    };
+    let parents = stream::iter(servers).map(ask).buffer_unordered(ASKED_AT_ONCE);
+    let parents: BTreeMap<String, ParentWord> = parents.collect().await;
     let glue = match questions.glue(claimant.ns_name()).await {
         Word::Found(addresses) => GlueWord::Addresses(addresses.into_iter().map(IpAddr::V4).collect()),
         Word::Absent => GlueWord::Addresses(BTreeSet::new()),
@@ -47,36 +47,51 @@ fn parent_word(referral: Referral) -> ParentWord {
     }
 }
 
-/// The parent's name servers by name, with one address each: from the resolvers' NS answer, resolved where no
-/// glue came along. A parent whose servers cannot be found that way may be served by the resolvers themselves.
-async fn parent_servers(context: &Context, parent: &DomainName) -> BTreeMap<String, SocketAddr> {
-    let questions = &context.questions;
-    let resolvers: Vec<_> = context.settings.edge_dns_servers.iter().collect();
-    let mut found = BTreeMap::new();
-    for resolver in &resolvers {
-        let Some(address) = resolver.socket_address() else { continue };
-        let Ok(referral) = questions.client().ask_name_servers(address, parent, &Options::RESOLVER).await
-        else {
-            continue;
-        };
-        for name in &referral.name_servers {
-            let glue = match referral.glue.get(name) {
-                Some(glue) => glue.clone(),
-                None => match questions.glue(name).await {
-                    Word::Found(addresses) => addresses,
-                    Word::Absent | Word::Silent => BTreeSet::new(),
-                },
-            };
-            // As k8gb: servers of the parent listen on the resolver's port (contract §4.2).
-            for address in glue {
-                found.insert(format!("{name} ({address})"), SocketAddr::from((address, resolver.port)));
+/// The parent's name servers by name, each with an address: from the resolvers' NS answer, resolved where no glue
+/// came along. A server whose name got no usable answer is there, without an address. A parent whose servers cannot
+/// be found that way may be served by the resolvers themselves.
+async fn parent_servers(context: &Context, parent: &DomainName) -> BTreeMap<String, Option<SocketAddr>> {
+    let mut silent = BTreeMap::new();
+    let mut direct = BTreeMap::new();
+    for resolver in &context.settings.edge_dns_servers {
+        for address in socket_addresses(resolver).await {
+            let found = servers_at(context, address, parent).await;
+            if found.values().any(Option::is_some) {
+                return found;
             }
-        }
-        if !found.is_empty() {
-            return found;
+            silent.extend(found);
+            direct.insert(address.to_string(), Some(address));
         }
     }
-    let direct =
-        resolvers.iter().filter_map(|resolver| Some((resolver.to_string(), resolver.socket_address()?)));
-    direct.collect()
+    if silent.is_empty() { direct } else { silent }
+}
+
+/// The parent's name servers as one resolver tells them.
+async fn servers_at(
+    context: &Context,
+    resolver: SocketAddr,
+    parent: &DomainName,
+) -> BTreeMap<String, Option<SocketAddr>> {
+    let questions = &context.questions;
+    let asked = questions.client().ask_name_servers(resolver, parent, &Options::RESOLVER).await;
+    let Ok(Referral { name_servers, mut glue, .. }) = asked else { return BTreeMap::new() };
+    let mut found = BTreeMap::new();
+    for name in &name_servers {
+        let addresses = match glue.remove(name) {
+            Some(addresses) => addresses,
+            None => match questions.glue(name).await {
+                Word::Found(addresses) => addresses,
+                // Nobody can ask it, so nobody gets another answer from it.
+                Word::Absent => BTreeSet::new(),
+                Word::Silent => {
+                    found.insert(name.to_string(), None);
+                    continue;
+                }
+            },
+        };
+        // As k8gb: servers of the parent listen on the resolver's port (contract §4.2).
+        let server = |address| SocketAddr::from((address, resolver.port()));
+        found.extend(addresses.into_iter().map(|ip| (format!("{name} ({ip})"), Some(server(ip)))));
+    }
+    found
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gslb_core::change::Change;
-use gslb_core::changelog::{Action, ChangeResult, ObjectRef, Proposal, Verdict, Who};
+use gslb_core::changelog::{Action, ChangeResult, Intent, ObjectRef, Proposal, Verdict, Who};
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
@@ -13,10 +13,11 @@ use gslb_core::plan::plan;
 use gslb_crds::ZoneDelegation;
 use gslb_provider_contract::{Disposition, Provider, ProviderError, Retry, Scope};
 use jiff::Timestamp;
-use kube::{Resource, ResourceExt};
+use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::approval::{self, Look, Waiting};
 use super::desk::{Desk, Memory, Standing};
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
@@ -37,12 +38,16 @@ const STALE_TRIES: u32 = 3;
 pub(crate) struct Visit<'a> {
     pub(crate) provider: &'a Arc<dyn Provider>,
     pub(crate) log: &'a ChangeLog,
+    /// Reads what the log holds.
+    pub(crate) client: &'a Client,
     pub(crate) desk: &'a Desk,
     pub(crate) metrics: &'a Metrics,
     /// Who makes the changes.
     pub(crate) who: &'a Who,
     pub(crate) object: &'a ZoneDelegation,
     pub(crate) desired: &'a DesiredDelegation,
+    /// What may be written at all, from other sources than the plan.
+    pub(crate) scope: Vec<Claimant>,
     /// The safety net; `None`: only on changes.
     pub(crate) period: Option<Duration>,
     pub(crate) clock: &'a Clock,
@@ -50,7 +55,7 @@ pub(crate) struct Visit<'a> {
 
 /// What stops a visit.
 #[derive(Debug, thiserror::Error)]
-enum Stop {
+pub(super) enum Stop {
     #[error(transparent)]
     Provider(#[from] ProviderError),
     #[error(transparent)]
@@ -87,23 +92,28 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let claimant = visit.desired.claimant();
     visit.desk.read_log(visit.log).await?;
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
-    settle(visit, claimant, &observed).await?;
+    settle(visit, memory, &observed).await?;
+    memory.unlogged = false;
     let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
-    let limits = Limits::for_zones(vec![claimant.clone()]);
+    let limits = Limits::for_zones(visit.scope.clone());
     let approved =
         plan.approve(&limits).map_err(|refusal| Stop::Refused(refusal.to_string(), refusal.reason()))?;
+    match approval::look(visit, memory, &approved, &observed).await? {
+        Look::Free => {}
+        Look::Over => return Ok(true),
+        Look::Waits(task) => {
+            memory.standing = Some(standing(visit, &approved, Some(&task)));
+            memory.next_provider = now.checked_add(APPROVAL_PAUSE).ok();
+            return Ok(false);
+        }
+    }
     let mut again = false;
     let mut waiting = None;
     for change in approved.changes() {
-        match make(visit, &approved, change).await? {
-            Made::Applied { overtaken } => {
-                memory.history =
-                    std::mem::take(&mut memory.history).wrote(claimant, change.change(), (visit.clock)());
-                memory.changed((visit.clock)());
-                again |= overtaken;
-            }
+        match make(visit, memory, &approved, change).await? {
+            Made::Applied { overtaken } => again |= overtaken,
             Made::Waiting(task) => waiting = Some(task),
         }
     }
@@ -121,7 +131,12 @@ enum Made {
 }
 
 /// Logs the intent, makes the change, logs the outcome. Without a stored intent there is no change.
-async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChange) -> Result<Made, Stop> {
+async fn make(
+    visit: &Visit<'_>,
+    memory: &mut Memory,
+    approved: &ApprovedPlan,
+    change: &ApprovedChange,
+) -> Result<Made, Stop> {
     let proposal = proposal(visit, approved, change.change());
     let pending = visit.log.intend(proposal, (visit.clock)()).await?;
     let started = Instant::now();
@@ -139,14 +154,20 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
         Ok(receipt) => {
             let (result, made) = match receipt.disposition {
                 Disposition::Applied => {
+                    memory.wrote(visit.desired.claimant(), change.change(), (visit.clock)());
                     let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
                     (ChangeResult::Applied, Made::Applied { overtaken })
                 }
                 Disposition::AwaitingApproval { task } => {
+                    let reference = receipt.reference.clone();
+                    memory.waiting = Some(Waiting::new(change.change().clone(), reference));
                     (ChangeResult::AwaitingApproval, Made::Waiting(task))
                 }
             };
+            // The provider has it now, whatever becomes of the log.
+            memory.unlogged = true;
             complete(visit, pending, verdict(result, Some(receipt.reference), None)).await?;
+            memory.unlogged = false;
             let (provider, action) = (visit.provider.id(), change.change().action());
             tracing::info!(%zone, %provider, action, "Made a change at the provider.");
             Ok(made)
@@ -163,32 +184,40 @@ async fn make(visit: &Visit<'_>, approved: &ApprovedPlan, change: &ApprovedChang
     }
 }
 
-async fn complete(visit: &Visit<'_>, pending: Pending, verdict: Verdict) -> Result<(), AuditError> {
+pub(super) async fn complete(
+    visit: &Visit<'_>,
+    pending: Pending,
+    verdict: Verdict,
+) -> Result<(), AuditError> {
     let (action, result) = (pending.intent().change.action.as_str(), verdict.result.as_str());
     visit.metrics.change_made(visit.provider.id().as_str(), action, result);
     visit.log.complete(pending, verdict, (visit.clock)()).await
 }
 
 /// Gives changes their outcome that nobody was there to see: a read of the provider tells.
-async fn settle(visit: &Visit<'_>, claimant: &Claimant, observed: &Presence) -> Result<(), AuditError> {
-    for pending in visit.desk.take_unsettled(claimant.zone().name()) {
-        let result = match change_of(&pending) {
+async fn settle(visit: &Visit<'_>, memory: &Memory, observed: &Presence) -> Result<(), AuditError> {
+    let zone = visit.desired.claimant().zone().name();
+    for pending in visit.desk.take_unsettled(zone) {
+        let change = change_of(pending.intent());
+        let waiting = memory.waiting.as_ref().filter(|waiting| Some(&waiting.change) == change.as_ref());
+        let result = match change {
             Some(change) if change.shows_in(observed) => ChangeResult::Applied,
+            Some(_) if waiting.is_some() => ChangeResult::AwaitingApproval,
             Some(_) => ChangeResult::NotApplied,
             None => ChangeResult::Unknown,
         };
-        let zone = claimant.zone().name();
+        let reference = waiting.map(|waiting| waiting.reference.clone());
         tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
         let verdict =
-            Verdict { result, reference: None, error: None, duration_millis: 0, settled_by_reading: true };
+            Verdict { result, reference, error: None, duration_millis: 0, settled_by_reading: true };
         complete(visit, pending, verdict).await?;
     }
     Ok(())
 }
 
 /// The change that an intent speaks of; nothing if another version wrote it in a form that is not ours.
-fn change_of(pending: &Pending) -> Option<Change> {
-    let intent = &pending.intent().change;
+pub(super) fn change_of(intent: &Intent) -> Option<Change> {
+    let intent = &intent.change;
     let delegation = |value: &Option<serde_json::Value>| serde_json::from_value(value.clone()?).ok();
     Some(match intent.action {
         Action::Create => Change::Create { after: delegation(&intent.after)? },
@@ -199,7 +228,7 @@ fn change_of(pending: &Pending) -> Option<Change> {
     })
 }
 
-fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Change) -> Proposal {
+pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Change) -> Proposal {
     let action = match change {
         Change::Create { .. } => Action::Create,
         Change::Replace { .. } => Action::Replace,
@@ -287,12 +316,23 @@ fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
         Stop::Audit(error) => {
             visit.desk.doubt_log();
             let chain = crate::controller::cache::Chain(error);
-            tracing::warn!(%zone, error = %chain, "The change log failed; nothing is changed at the provider.");
-            let message = format!(
-                "nothing is changed at {} because the change log cannot be written: {error}",
-                visit.provider.id()
-            );
-            (Condition::bad(kind, error.reason(), message), Some(backoff))
+            tracing::warn!(%zone, error = %chain, "The change log failed; nothing more is changed at the provider.");
+            let provider = visit.provider.id();
+            let (reason, message) = match memory.unlogged {
+                true => (
+                    "OutcomeNotLogged",
+                    format!(
+                        "{provider} took a change, but its outcome is not logged yet, and nothing more is changed before it is: {error}"
+                    ),
+                ),
+                false => (
+                    error.reason(),
+                    format!(
+                        "nothing is changed at {provider} because the change log cannot be written: {error}"
+                    ),
+                ),
+            };
+            (Condition::bad(kind, reason, message), Some(backoff))
         }
         Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), visit.period),
     };

@@ -17,7 +17,7 @@ pub(crate) async fn bootstrap(context: &Context, zones: &[Zone]) -> kube::Result
     for zone in zones {
         let object_name = zone.name().dashed();
         let existing = context.zones.select(|key, facts| {
-            facts.zone.as_ref().is_ok_and(|other| other.name() == zone.name()) || key.name == object_name
+            facts.zone.as_ref().is_some_and(|other| other.name() == zone.name()) || key.name == object_name
         });
         if existing.is_empty() {
             create(context, zone, object_name).await?;

@@ -28,17 +28,20 @@ fn published(name: &str, created: &str, endpoints: Value) -> Arc<Published> {
 }
 
 fn delegated(zone: &str, parent: &str, negative_ttl: i64, servers: &[&str]) -> Arc<Delegated> {
+    Arc::new(Delegated::read(&delegation(zone, parent, negative_ttl, servers), None))
+}
+
+fn delegation(zone: &str, parent: &str, negative_ttl: i64, servers: &[&str]) -> ZoneDelegation {
     let servers: Vec<Value> =
         servers.iter().map(|name| json!({ "name": name, "address": "192.0.2.53" })).collect();
-    let object: ZoneDelegation = serde_json::from_value(json!({
+    serde_json::from_value(json!({
         "apiVersion": "k8gb.io/v1beta1",
         "kind": "ZoneDelegation",
         "metadata": { "name": zone.replace('.', "-"), "creationTimestamp": OLD },
         "spec": { "loadBalancedZone": zone, "parentZone": parent, "dnsZoneNegTTL": negative_ttl },
         "status": { "dnsServers": servers },
     }))
-    .unwrap();
-    Arc::new(Delegated::read(&object))
+    .unwrap()
 }
 
 fn settings(zones: Vec<Zone>, own: Option<&str>, peers: &[&str]) -> DnsSettings {
@@ -187,6 +190,17 @@ fn a_zone_that_is_not_below_its_parent_is_left_out_with_a_sentence() {
     assert_eq!(inputs.zones.len(), 1);
     assert_eq!(inputs.zones[0].negative_ttl, ttl(30), "a negative number is no TTL");
     assert_eq!(problems.len(), 2, "{problems:#?}");
+}
+
+#[test]
+fn an_invalid_edit_of_a_zone_keeps_it_as_it_was() {
+    let good = Delegated::read(&delegation("cloud.example.com", "example.com", 17, &[]), None);
+    let edited = delegation("cloud.example.com", "example.net", 30, &["gslb-ns-us-cloud.example.com"]);
+    let bad = Arc::new(Delegated::read(&edited, Some(&good)));
+    let (inputs, problems) = compose(&settings(vec![], None, &[]), &[bad], &[]);
+    assert_eq!((&inputs.zones[0].apex, inputs.zones[0].negative_ttl), (&name("cloud.example.com"), ttl(17)));
+    assert_eq!(inputs.zones[0].ns_names, [name("gslb-ns-us-cloud.example.com")].into());
+    assert!(problems.len() == 1 && problems[0].contains("keeps its last valid form"), "{problems:?}");
 }
 
 #[test]

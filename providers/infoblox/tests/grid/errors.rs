@@ -39,26 +39,36 @@ async fn a_failed_read_after_the_plan_writes_nothing() {
 
 #[tokio::test]
 async fn an_unknown_view_a_missing_parent_and_a_missing_version_are_settings() {
-    let refused = |on: OnGrid| async move {
-        match on.observe().await {
-            Err(error) => error,
-            Ok(_) => on.pass(&wants(&["192.0.2.53"])).await.unwrap_err(),
-        }
-    };
     let cases = [
         (builder(), Wanted { view: "nosuchview", ..Wanted::default() }, "nosuchview"),
         (
             gslb_mocks::wapi::Grid::builder().username("svc-dns").password(crate::stage::PASSWORD),
             Wanted::default(),
-            "A parent was not found",
+            "the parent zone example.com of cloud.example.com was not found in view default",
         ),
         (builder().version("2.9.7"), Wanted::default(), "Version 2.12.3 not supported"),
     ];
     for (builder, wanted, words) in cases {
-        let error = refused(OnGrid::with(builder, wanted)).await;
+        let error = OnGrid::with(builder, wanted).observe().await.unwrap_err();
         assert_eq!(error.reason(), "Misconfigured", "{error}");
         assert!(error.to_string().contains(words), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_parent_that_is_no_zone_of_its_own_lies_in_one_around_it() {
+    let grid = gslb_mocks::wapi::Grid::builder().username("svc-dns").password(crate::stage::PASSWORD);
+    let on = OnGrid::with(grid.zone_auth("com", "default"), Wanted::default());
+    on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+    assert_eq!(on.writes(), ["POST"]);
+}
+
+#[tokio::test]
+async fn a_parent_that_is_in_another_view_only_is_missing() {
+    let builder = builder().view("internal");
+    let on = OnGrid::with(builder, Wanted { view: "internal", ..Wanted::default() });
+    let failed = on.observe().await.unwrap_err();
+    assert!(failed.to_string().contains("was not found in view internal"), "{failed}");
 }
 
 #[tokio::test]

@@ -94,6 +94,7 @@ async fn a_lock_set_after_the_plan_is_respected() {
 #[tokio::test]
 async fn a_session_is_one_log_in_and_a_look_up_is_one_call() {
     let on = OnGrid::new();
+    on.add_zone(&[(US, "198.51.100.53")], json!({}));
     for _ in 0..5 {
         on.observe().await.unwrap();
     }
@@ -106,6 +107,27 @@ async fn a_session_is_one_log_in_and_a_look_up_is_one_call() {
     assert_eq!(*on.calls.0.lock().unwrap(), [(Operation::ZoneRead, true); 5]);
     on.provider.close().await.unwrap();
     assert_eq!(on.grid.open_sessions(), 0);
+}
+
+#[tokio::test]
+async fn an_absence_is_confirmed_at_its_parent_once_in_ten_minutes_and_after_each_presence() {
+    let on = OnGrid::new();
+    let reads = |kind: &str| {
+        let entries = on.grid.journal().entries();
+        entries.iter().filter(|entry| entry.uri.contains(&format!("/{kind}?fqdn="))).count()
+    };
+    for _ in 0..5 {
+        assert_eq!(on.observe().await.unwrap(), Presence::Absent);
+    }
+    assert_eq!((reads("zone_delegated"), reads("zone_auth")), (5, 1));
+    on.advance(600);
+    on.observe().await.unwrap();
+    assert_eq!(reads("zone_auth"), 2);
+    on.add_zone(&[(US, "198.51.100.53")], json!({}));
+    on.observe().await.unwrap();
+    on.delete_zone();
+    on.observe().await.unwrap();
+    assert_eq!((reads("zone_delegated"), reads("zone_auth")), (8, 3));
 }
 
 #[tokio::test]

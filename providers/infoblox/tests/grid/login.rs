@@ -1,9 +1,11 @@
 //! Sessions, and how often a credential is tried.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use gslb_core::login::LoginRecord;
 use gslb_mocks::wapi::Fault;
+use gslb_provider_contract::error::BoxError;
 use gslb_provider_contract::{Observe, ProviderError, Retry};
 use gslb_provider_infoblox::{Credentials, ForgetfulMemory, LoginMemory};
 
@@ -116,6 +118,36 @@ async fn the_memory_is_not_written_while_a_good_session_is_renewed() {
     on.observe().await.unwrap();
     assert_eq!(memory.load().await.unwrap(), stored);
     assert!(!serde_json::to_string(&stored).unwrap().contains("p:a"));
+}
+
+/// A memory that is away for a while.
+#[derive(Default)]
+struct Away(std::sync::atomic::AtomicBool, ForgetfulMemory);
+
+#[async_trait::async_trait]
+impl LoginMemory for Away {
+    async fn load(&self) -> Result<Option<LoginRecord>, BoxError> {
+        if self.0.load(Ordering::SeqCst) {
+            return Err("the API server is away".into());
+        }
+        self.1.load().await
+    }
+
+    async fn store(&self, record: &LoginRecord) -> Result<(), BoxError> {
+        self.1.store(record).await
+    }
+}
+
+#[tokio::test]
+async fn a_memory_that_is_away_is_not_held_against_the_grid() {
+    let memory = Arc::new(Away::default());
+    memory.0.store(true, Ordering::SeqCst);
+    let on = OnGrid::with(builder(), Wanted { memory: Arc::clone(&memory) as _, ..Wanted::default() });
+    for _ in 0..10 {
+        assert_eq!(on.observe().await.unwrap_err().reason(), "ProviderUnavailable");
+    }
+    memory.0.store(false, Ordering::SeqCst);
+    on.observe().await.unwrap();
 }
 
 #[tokio::test]

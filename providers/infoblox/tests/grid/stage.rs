@@ -253,6 +253,16 @@ impl Stage for OnGrid {
         self.grid.faults().clear();
     }
 
+    async fn hide_parent(&self) {
+        if self.zone().is_some() {
+            self.delete_zone();
+        }
+        self.grid.edit(|admin| {
+            let reference = admin.zone_reference("example.com", "default").unwrap();
+            admin.delete(&reference).unwrap();
+        });
+    }
+
     async fn finish(&self) {
         self.provider.close().await.unwrap();
         assert_eq!(self.grid.open_sessions(), 0, "every session is ended");

@@ -1,0 +1,124 @@
+//! A provider whose changes somebody has to approve.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use gslb_core::delegation::Presence;
+use gslb_core::limits::ApprovedChange;
+use gslb_core::name::DomainName;
+use gslb_provider_contract::{
+    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+};
+use gslb_provider_memory::MemoryProvider;
+use serde_json::Value;
+
+use crate::world::{Cluster, eventually, pass};
+
+/// Holds every change back as a task.
+struct Held {
+    store: MemoryProvider,
+    tasks: Mutex<Vec<ApprovedChange>>,
+    verdict: Mutex<Option<Approval>>,
+}
+
+impl Held {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { store: MemoryProvider::new(), tasks: Mutex::default(), verdict: Mutex::default() })
+    }
+
+    fn run(self: &Arc<Self>) -> Option<Arc<dyn Provider>> {
+        Some(Arc::clone(self) as Arc<dyn Provider>)
+    }
+
+    fn tasks(&self) -> usize {
+        self.tasks.lock().unwrap().len()
+    }
+
+    async fn approve(&self) {
+        let change = self.tasks.lock().unwrap().last().unwrap().clone();
+        self.store.apply(&change).await.unwrap();
+        *self.verdict.lock().unwrap() = Some(Approval::Over);
+    }
+
+    fn reject(&self) {
+        *self.verdict.lock().unwrap() = Some(Approval::Rejected { text: "the change was rejected".into() });
+    }
+}
+
+#[async_trait]
+impl Observe for Held {
+    fn id(&self) -> &ProviderId {
+        self.store.id()
+    }
+    fn capabilities(&self) -> &Capabilities {
+        self.store.capabilities()
+    }
+    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
+        self.store.observe(scope).await
+    }
+}
+
+#[async_trait]
+impl Provider for Held {
+    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
+        self.tasks.lock().unwrap().push(change.clone());
+        let (reference, task) = (format!("task/{}", self.tasks()), self.tasks().to_string());
+        Ok(Receipt { reference, disposition: Disposition::AwaitingApproval { task }, read_back: None })
+    }
+
+    async fn approval(&self, _: &DomainName, reference: &str) -> Result<Approval, ProviderError> {
+        let task = reference.trim_start_matches("task/").to_owned();
+        Ok(self.verdict.lock().unwrap().clone().unwrap_or(Approval::Pending { task }))
+    }
+}
+
+fn results(cluster: &Cluster) -> Vec<Value> {
+    let log = cluster.api.list("gslb-bridge.io/v1alpha1", "ProviderChange", "");
+    log.iter().map(|change| change["status"]["result"].clone()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_waits_is_made_and_logged_once_however_often_it_is_looked_at() {
+    let (cluster, provider) = (Cluster::alone(), Held::new());
+    let running = cluster.run_with(provider.run());
+    let message = cluster.zone_tells("InSync", "False", "WaitingForApproval").await;
+    assert!(message.contains("as 1 at"), "{message}");
+    pass(300).await;
+    assert_eq!((provider.tasks(), results(&cluster)), (1, vec!["AwaitingApproval".into()]));
+    // A restart does not ask for it again.
+    running.stop().await;
+    let _running = cluster.run_with(provider.run());
+    pass(60).await;
+    assert_eq!((provider.tasks(), results(&cluster)), (1, vec!["AwaitingApproval".into()]));
+    provider.approve().await;
+    cluster.zone_tells("InSync", "True", "InSync").await;
+    pass(60).await;
+    let logged = vec!["AwaitingApproval".into(), "Applied".into()];
+    assert_eq!((provider.tasks(), results(&cluster)), (1, logged));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_was_rejected_is_logged_as_failed_once_and_not_asked_for_again() {
+    let (cluster, provider) = (Cluster::alone(), Held::new());
+    let _running = cluster.run_with(provider.run());
+    cluster.zone_tells("InSync", "False", "WaitingForApproval").await;
+    provider.reject();
+    let message = cluster.zone_tells("InSync", "False", "Refused").await;
+    assert_eq!(message, "the change was rejected");
+    pass(300).await;
+    let logged = vec!["AwaitingApproval".into(), "Failed".into()];
+    assert_eq!((provider.tasks(), results(&cluster)), (1, logged));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_the_provider_has_forgotten_is_asked_for_anew() {
+    let (cluster, provider) = (Cluster::alone(), Held::new());
+    let _running = cluster.run_with(provider.run());
+    cluster.zone_tells("InSync", "False", "WaitingForApproval").await;
+    *provider.verdict.lock().unwrap() = Some(Approval::Over);
+    eventually("there is a second task", || (provider.tasks() == 2).then_some(())).await;
+    *provider.verdict.lock().unwrap() = None;
+    pass(120).await;
+    let logged = vec!["AwaitingApproval".into(), "NotApplied".into(), "AwaitingApproval".into()];
+    assert_eq!((provider.tasks(), results(&cluster)), (2, logged));
+}
