@@ -69,8 +69,9 @@ impl Registry {
         self.lock().dependents.get(dependency).into_iter().flatten().cloned().collect()
     }
 
-    /// Records what a Gslb wants; gives the other Gslbs whose hosts changed hands.
-    pub(crate) fn want(&self, gslb: &Key, wants: Wants) -> Vec<Key> {
+    /// Records what a Gslb wants; gives the other Gslbs whose hosts changed hands, and nothing if it wants what
+    /// it wanted before.
+    pub(crate) fn want(&self, gslb: &Key, wants: Wants) -> Option<Vec<Key>> {
         self.lock().want(gslb, wants)
     }
 
@@ -80,7 +81,7 @@ impl Registry {
         for dependency in plain.dependencies.remove(gslb).unwrap_or_default() {
             plain.remove_dependent(&dependency, gslb);
         }
-        plain.want(gslb, Wants::default())
+        plain.want(gslb, Wants::default()).unwrap_or_default()
     }
 
     /// The older Gslb that serves a host, if it is not this one.
@@ -112,10 +113,10 @@ impl Registry {
 }
 
 impl Plain {
-    fn want(&mut self, gslb: &Key, wants: Wants) -> Vec<Key> {
+    fn want(&mut self, gslb: &Key, wants: Wants) -> Option<Vec<Key>> {
         let old = self.wants.get(gslb).cloned().unwrap_or_default();
         if old == wants {
-            return Vec::new();
+            return None;
         }
         let mut affected = BTreeSet::new();
         let claimant = |wants: &Wants| Claimant { created: wants.created, key: gslb.clone() };
@@ -135,7 +136,7 @@ impl Plain {
         } else {
             self.wants.insert(gslb.clone(), wants);
         }
-        affected.into_iter().collect()
+        Some(affected.into_iter().collect())
     }
 
     fn remove_dependent(&mut self, dependency: &Dependency, gslb: &Key) {
@@ -168,7 +169,8 @@ mod tests {
         registry.want(&key("young"), wants("2026-01-02T00:00:00Z"));
         assert_eq!(registry.winner_over(&key("young"), &host()), None);
         let affected = registry.want(&key("old"), wants("2026-01-01T00:00:00Z"));
-        assert_eq!(affected, [key("young")]);
+        assert_eq!(affected, Some(vec![key("young")]));
+        assert_eq!(registry.want(&key("old"), wants("2026-01-01T00:00:00Z")), None);
         assert_eq!(registry.winner_over(&key("young"), &host()), Some(key("old")));
         assert_eq!(registry.winner_over(&key("old"), &host()), None);
     }

@@ -139,6 +139,7 @@ fn register_all(context: &Context, triggers: &Triggers) {
             gslb::observe::register(context, gslb, &zones);
         }
     }
+    context.book.watch(|| context.registry.hosts(), context.now());
 }
 
 fn spawn_peers(

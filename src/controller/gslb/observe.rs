@@ -47,7 +47,12 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
     context.registry.depend_only(&key, &dependencies);
     let endpoint = context.endpoints.get(&key);
     let raw = raw_strategy(&gslb.spec.strategy);
-    let affected = want(context, gslb, &referenced.resolution, &known, zones);
+    let changed = want(context, gslb, &referenced.resolution, &known, zones);
+    if changed.is_some() {
+        // The list of all hosts is long: a pass that changes nothing does not make it.
+        context.book.watch(|| context.registry.hosts(), context.now());
+    }
+    let affected = changed.unwrap_or_default();
     let (exposed, held_until) = exposed(context, &key, gslb, &referenced, now);
     let mut seen = Seen {
         observation: Observation {
@@ -109,7 +114,7 @@ fn want(
     resolution: &Resolution,
     known: &[Server],
     zones: &[Zone],
-) -> Vec<Key> {
+) -> Option<Vec<Key>> {
     let servers = match resolution {
         Resolution::Found(servers) => servers,
         Resolution::Invalid { .. } | Resolution::Failed { .. } => known,
@@ -123,9 +128,7 @@ fn want(
     let hosts: BTreeMap<DomainName, _> =
         servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
     let created = gslb.creation_timestamp().map(|time| time.0);
-    let affected = context.registry.want(&Key::of(gslb), Wants { hosts, created });
-    context.book.watch(|| context.registry.hosts(), context.now());
-    affected
+    context.registry.want(&Key::of(gslb), Wants { hosts, created })
 }
 
 /// Follows the reference. The dependency is recorded before the object is read, so no change is missed.
