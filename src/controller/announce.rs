@@ -6,15 +6,21 @@ use std::sync::Mutex;
 use gslb_core::condition::{Condition, ConditionKind, Truth, transition_time};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self, Time};
-use kube::Client;
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use k8s_openapi::api::events;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self, MicroTime, ObjectMeta, Time};
+use kube::api::PostParams;
+use kube::runtime::events::{Event, EventType};
+use kube::{Api, Client};
 
 use super::cache::{Chain, Key};
 use crate::kube_call::in_time;
 
 /// Name under which events are reported.
 const CONTROLLER: &str = "gslb-bridge";
+
+/// Longest note in characters, one of them for the ellipsis (1024 bytes in the API, and ours may be two or three
+/// bytes wide).
+const MAX_NOTE: usize = 1000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Told {
@@ -31,15 +37,15 @@ type ToldConditions = BTreeMap<ConditionKind, Told>;
 /// The memory comes before the object's own status: a definition that prunes our conditions must not make
 /// every pass a transition.
 pub(crate) struct Announcer {
-    recorder: Recorder,
+    client: Client,
+    instance: String,
     told: Mutex<BTreeMap<(&'static str, Key), ToldConditions>>,
     warned: Mutex<BTreeMap<(&'static str, Key), String>>,
 }
 
 impl Announcer {
     pub(crate) fn new(client: Client, instance: String) -> Self {
-        let reporter = Reporter { controller: CONTROLLER.to_owned(), instance: Some(instance) };
-        Self { recorder: Recorder::new(client, reporter), told: Mutex::default(), warned: Mutex::default() }
+        Self { client, instance, told: Mutex::default(), warned: Mutex::default() }
     }
 
     /// Gives the conditions their transition times, and the events that tell what changed.
@@ -87,11 +93,40 @@ impl Announcer {
     /// Publishes events; one that cannot be stored is logged, and does not fail the pass.
     pub(crate) async fn publish(&self, events: &[Event], object: &ObjectReference) {
         for event in events {
-            if let Err(error) = in_time(self.recorder.publish(event, object)).await {
+            if let Err(error) = self.store(event, object).await {
                 let name = object.name.as_deref().unwrap_or_default();
                 tracing::warn!(error = %Chain(&error), name, reason = event.reason, "An event could not be stored.");
             }
         }
+    }
+
+    /// Stores one event. Not with the recorder of `kube`: it counts events of one reason together under the first
+    /// one's sentence, and ours differ.
+    async fn store(&self, event: &Event, object: &ObjectReference) -> kube::Result<()> {
+        let now = Timestamp::now();
+        let namespace = object.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let name = object.name.as_deref().unwrap_or_default();
+        let stored = events::v1::Event {
+            metadata: ObjectMeta {
+                name: Some(format!("{name}.{:x}", now.as_nanosecond())),
+                namespace: Some(namespace.clone()),
+                ..ObjectMeta::default()
+            },
+            action: Some(event.action.clone()),
+            event_time: Some(MicroTime(now)),
+            note: event.note.as_deref().map(shortened),
+            reason: Some(event.reason.clone()),
+            regarding: Some(object.clone()),
+            reporting_controller: Some(CONTROLLER.to_owned()),
+            reporting_instance: Some(self.instance.clone()),
+            type_: Some(match event.type_ {
+                EventType::Normal => "Normal".to_owned(),
+                EventType::Warning => "Warning".to_owned(),
+            }),
+            ..events::v1::Event::default()
+        };
+        let api: Api<events::v1::Event> = Api::namespaced(self.client.clone(), &namespace);
+        in_time(api.create(&PostParams::default(), &stored)).await.map(drop)
     }
 
     /// Publishes one event about something that no condition tells; the same thing once only.
@@ -124,6 +159,14 @@ impl Announcer {
         let object = (kind, key.clone());
         self.told.lock().expect("no panic while the conditions are locked").remove(&object);
         self.warned.lock().expect("no panic while the warnings are locked").remove(&object);
+    }
+}
+
+/// A note within the limit of the API.
+fn shortened(note: &str) -> String {
+    match note.char_indices().nth(MAX_NOTE) {
+        None => note.to_owned(),
+        Some((end, _)) => format!("{}…", &note[..end]),
     }
 }
 

@@ -137,24 +137,20 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
     let read = |object| ZoneFacts::read(object, &context.zones);
     context
         .zones
-        .follow(
-            objects,
-            |object| ZoneFacts::read(object, &context.zones),
-            move |all| {
-                for changed in all {
-                    if changed.after.is_none() {
-                        context.writer.forget(zone_delegation::report::WHAT, changed.key);
-                        context.announcer.forget(zone_delegation::report::WHAT, changed.key);
-                    }
-                    triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
+        .follow(objects, read, move |all| {
+            for changed in all {
+                if changed.after.is_none() {
+                    context.writer.forget(zone_delegation::report::WHAT, changed.key);
+                    context.announcer.forget(zone_delegation::report::WHAT, changed.key);
                 }
-                let zone = |facts: Option<&ZoneFacts>| facts.map(|facts| facts.zone.clone());
-                if all.iter().any(|changed| zone(changed.before) != zone(changed.after)) {
-                    triggers.send(Trigger::AllGslbs);
-                    triggers.send(Trigger::AllZoneDelegations);
-                }
-            },
-        )
+                triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
+            }
+            let zone = |facts: Option<&ZoneFacts>| facts.map(|facts| facts.zone.clone());
+            if all.iter().any(|changed| zone(changed.before) != zone(changed.after)) {
+                triggers.send(Trigger::AllGslbs);
+                triggers.send(Trigger::AllZoneDelegations);
+            }
+        })
         .await;
 }
 

@@ -128,7 +128,15 @@ impl Memory {
     /// The condition `Delegated`.
     pub(crate) fn delegated(&self) -> Condition {
         let kind = ConditionKind::Delegated;
+        let written = self.standing.as_ref().is_none_or(|standing| standing.in_sync.is_true());
         match &self.proof {
+            // Waiting for a restart there would be in vain.
+            Some(DelegationProof::WaitingForRestart { zone, ns_name, .. }) if !written => {
+                let message = format!(
+                    "{zone} is not delegated to {ns_name}: the provider does not hold that entry, see InSync"
+                );
+                Condition::bad(kind, "NotWritten", message)
+            }
             None => Condition::unknown(kind, "NotAsked", "the parent zone has not been asked yet"),
             Some(proof) => match proof.status() {
                 "True" => Condition::good(kind, proof.reason(), proof.to_string()),

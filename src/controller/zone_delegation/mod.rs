@@ -24,6 +24,7 @@ use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
+pub(crate) use crate::kube_call::in_time;
 pub(crate) use desk::Desk;
 pub(crate) use zones::bootstrap;
 
@@ -251,7 +252,7 @@ async fn ensure_finalizer(context: &Context, object: &ZoneDelegation) -> Result<
     });
     // A manager of its own: an apply under the name that writes the status would give up the finalizer.
     let params = PatchParams::apply(&format!("{FIELD_MANAGER}-finalizer")).force();
-    api.patch(&object.name_any(), &params, &Patch::Apply(&body)).await?;
+    in_time(api.patch(&object.name_any(), &params, &Patch::Apply(&body))).await?;
     Ok(())
 }
 
@@ -264,7 +265,7 @@ async fn release(context: &Context, object: &ZoneDelegation) -> Result<(), PassE
         .filter(|finalizer| *finalizer != marks::ZONE_DELEGATION_FINALIZER)
         .collect();
     let body = json!({"metadata": {"resourceVersion": object.resource_version(), "finalizers": rest}});
-    match api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(&body)).await {
+    match in_time(api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(&body))).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(error.into()),
