@@ -205,14 +205,18 @@ mod tests {
     }
 
     #[test]
-    fn the_count_survives_a_restart_and_a_crash_during_the_try() {
+    fn tries_without_an_end_survive_a_restart_grow_rare_and_block_nothing_for_ever() {
         let print = secret("wrong");
         let record = LoginRecord::new(SALT).trying(print, at(0));
         let stored = serde_json::to_string(&record).unwrap();
         let record: LoginRecord = serde_json::from_str(&stored).unwrap();
         assert_eq!(decide(&record, print, at(1)), LoginDecision::WaitUntil(at(60)));
         let record = record.trying(print, at(60));
-        assert_eq!(decide(&record, print, at(999)), LoginDecision::BlockedUntilChanged);
+        assert_eq!(decide(&record, print, at(179)), LoginDecision::WaitUntil(at(180)));
+        assert_eq!(decide(&record, print, at(180)), LoginDecision::MayTry);
+        // One rejection and one try without an end may have been two rejections.
+        let record = rejected_at(LoginRecord::new(SALT), "wrong", 0).trying(print, at(60));
+        assert_eq!(decide(&record, print, at(9999)), LoginDecision::BlockedUntilChanged);
     }
 
     #[test]
