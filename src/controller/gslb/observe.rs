@@ -142,7 +142,7 @@ fn resolve(
     let invalid = |reason, message: String| of(Resolution::Invalid { reason, message });
     let failed = |reason, message: String| of(Resolution::Failed { reason, message });
     let Some(reference) = reference else {
-        let message = "spec.resourceRef is empty; name the Ingress that serves the hosts";
+        let message = "spec.resourceRef is empty; name the Ingress that serves the hosts (none is made from spec.ingress)";
         return invalid("NoReference", message.to_owned());
     };
     let (api_version, kind) =
