@@ -43,7 +43,11 @@ pub const VARIABLES: &[Variable] = &[
         "3600",
         "Accepted for k8gb's sake; has no effect there nor here.",
     ),
-    var("NS_RECORD_TTL", "30", "TTL of name server records and glue, in seconds."),
+    var(
+        "NS_RECORD_TTL",
+        "30",
+        "TTL of name server records and glue in this cluster's answers, and of a delegation that it creates, in seconds.",
+    ),
     var("POD_NAMESPACE", "k8gb", "Own namespace."),
     var(
         "COREDNS_SERVICE_TYPE",
