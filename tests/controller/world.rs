@@ -211,6 +211,12 @@ impl Running {
         self.stop.send(()).unwrap();
         self.task.await.unwrap().unwrap();
     }
+
+    /// Ends the controller wherever it is.
+    pub(crate) async fn kill(self) {
+        self.task.abort();
+        assert!(self.task.await.unwrap_err().is_cancelled());
+    }
 }
 
 /// Waits until something can be seen. Time is paused, so waiting costs nothing and ends.

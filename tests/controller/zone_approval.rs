@@ -1,6 +1,7 @@
 //! A provider whose changes somebody has to approve.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::delegation::Presence;
@@ -64,6 +65,10 @@ impl Provider for Held {
         self.tasks.lock().unwrap().push(change.clone());
         let (reference, task) = (format!("task/{}", self.tasks()), self.tasks().to_string());
         Ok(Receipt { reference, disposition: Disposition::AwaitingApproval { task }, read_back: None })
+    }
+
+    fn longest_aftermath(&self) -> Duration {
+        self.store.longest_aftermath()
     }
 
     async fn approval(&self, _: &DomainName, reference: &str) -> Result<Approval, ProviderError> {

@@ -1,6 +1,14 @@
 //! What the change log holds of a change whose outcome is late.
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gslb_core::delegation::Presence;
+use gslb_core::limits::ApprovedChange;
 use gslb_mocks::kube::{Failure, Fault, Matcher};
+use gslb_provider_contract::{Capabilities, Observe, Provider, ProviderError, ProviderId, Receipt, Scope};
+use gslb_provider_memory::MemoryProvider;
 use serde_json::Value;
 
 use crate::world::{Cluster, eventually, pass};
@@ -33,4 +41,120 @@ async fn a_change_that_was_made_is_not_told_as_none_while_its_outcome_is_not_log
         (log(&cluster)[0]["status"]["result"] == "Applied").then_some(())
     })
     .await;
+}
+
+/// How long the slow provider may carry out what nobody waits for any more.
+const AFTERMATH: Duration = Duration::from_secs(20);
+
+/// A provider whose first write takes long.
+struct Slow {
+    store: MemoryProvider,
+    /// What the caller of the first write sees: an error, or nothing at all.
+    gives_up: bool,
+    first: Mutex<Option<ApprovedChange>>,
+}
+
+impl Slow {
+    fn new(gives_up: bool) -> Arc<Self> {
+        Arc::new(Self { store: MemoryProvider::new(), gives_up, first: Mutex::default() })
+    }
+
+    fn run(self: &Arc<Self>) -> Option<Arc<dyn Provider>> {
+        Some(Arc::clone(self) as Arc<dyn Provider>)
+    }
+
+    /// Waits until the first write is under way.
+    async fn is_asked(&self) {
+        eventually("a write is under way", || self.first.lock().unwrap().clone().map(drop)).await;
+    }
+
+    /// Carries the first write out.
+    async fn commit(&self) {
+        let first = self.first.lock().unwrap().clone().unwrap();
+        self.store.apply(&first).await.unwrap();
+    }
+}
+
+#[async_trait]
+impl Observe for Slow {
+    fn id(&self) -> &ProviderId {
+        self.store.id()
+    }
+    fn capabilities(&self) -> &Capabilities {
+        self.store.capabilities()
+    }
+    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
+        self.store.observe(scope).await
+    }
+}
+
+#[async_trait]
+impl Provider for Slow {
+    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
+        let is_first = self.first.lock().unwrap().is_none();
+        if !is_first {
+            return self.store.apply(change).await;
+        }
+        *self.first.lock().unwrap() = Some(change.clone());
+        if self.gives_up {
+            return Err(ProviderError::Uncertain { text: "no answer".into(), source: None });
+        }
+        std::future::pending().await
+    }
+
+    fn longest_aftermath(&self) -> Duration {
+        AFTERMATH
+    }
+}
+
+fn results(cluster: &Cluster) -> Vec<Value> {
+    log(cluster).iter().map(|change| change["status"]["result"].clone()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_carried_out_after_the_kill_is_told_as_applied_and_not_sent_again() {
+    let (cluster, provider) = (Cluster::alone(), Slow::new(false));
+    let running = cluster.run_with(provider.run());
+    provider.is_asked().await;
+    running.kill().await;
+    let _running = cluster.run_with(provider.run());
+    let message = cluster.zone_tells("InSync", "False", "OutcomeUnknown").await;
+    assert!(
+        message.contains("may still be under way at memory, so nothing is written before 2026-"),
+        "{message}"
+    );
+    pass(15).await;
+    assert_eq!((results(&cluster), provider.store.writes().len()), (vec![Value::Null], 0));
+    provider.commit().await;
+    cluster.zone_tells("InSync", "True", "InSync").await;
+    pass(60).await;
+    assert_eq!((results(&cluster), provider.store.writes().len()), (vec!["Applied".into()], 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_never_carried_out_is_made_again_once_its_request_is_over() {
+    let (cluster, provider) = (Cluster::alone(), Slow::new(false));
+    let running = cluster.run_with(provider.run());
+    provider.is_asked().await;
+    running.kill().await;
+    let _running = cluster.run_with(provider.run());
+    cluster.zone_tells("InSync", "False", "OutcomeUnknown").await;
+    pass(19).await;
+    assert_eq!((results(&cluster), provider.store.writes().len()), (vec![Value::Null], 0));
+    pass(2).await;
+    assert_eq!(results(&cluster), ["NotApplied", "Applied"]);
+    assert_eq!(provider.store.writes().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_carried_out_after_its_time_out_is_not_sent_again() {
+    let (cluster, provider) = (Cluster::alone(), Slow::new(true));
+    let _running = cluster.run_with(provider.run());
+    provider.is_asked().await;
+    pass(15).await;
+    assert_eq!((results(&cluster), provider.store.writes().len()), (vec![Value::Null], 0));
+    provider.commit().await;
+    cluster.zone_tells("InSync", "True", "InSync").await;
+    pass(60).await;
+    assert_eq!((results(&cluster), provider.store.writes().len()), (vec!["Applied".into()], 1));
 }

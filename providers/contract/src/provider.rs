@@ -1,6 +1,7 @@
 //! The two sides of a provider: reading, and making approved changes.
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::delegation::Presence;
@@ -36,6 +37,11 @@ pub trait Provider: Observe {
     /// [`ProviderError::Stale`] if the object is no longer what the change was planned for; nothing was written
     /// then. After every error but [`ProviderError::Uncertain`] it is known that nothing was written.
     async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError>;
+
+    /// How long a write may still come into force after nobody waits for its reply any more: the caller died, or
+    /// [`ProviderError::Uncertain`] came. A read within that time which does not show the change proves nothing.
+    /// Static: asking never does I/O.
+    fn longest_aftermath(&self) -> Duration;
 
     /// Asks how a change of `zone` stands that the backend held back for approval under `reference`. Never writes.
     /// Where nothing is ever held back, every task is over.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::change::Change;
@@ -26,6 +27,10 @@ use crate::settings::{Settings, SetupError};
 use crate::wire::{
     RETURN_FIELDS, SCHEDULED_TASK, ScheduledTask, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
 };
+
+/// What a grid may need beyond the time-out of a request: some for its own queue and for the way there. A request
+/// that it carries out even later would have had no reply in time either. No outside reference.
+const AFTERMATH_MARGIN: Duration = Duration::from_secs(5);
 
 /// Delegations in one DNS view of one grid: one connection pool and one session.
 pub struct Infoblox {
@@ -309,6 +314,10 @@ impl Provider for Infoblox {
         }
         let write = lower(change, found.as_ref(), self.view()).map_err(unreadable)?.ok_or_else(stale)?;
         self.write(change, write).await
+    }
+
+    fn longest_aftermath(&self) -> Duration {
+        self.client.settings().request_timeout.saturating_add(AFTERMATH_MARGIN)
     }
 
     async fn approval(&self, zone: &DomainName, reference: &str) -> Result<Approval, ProviderError> {

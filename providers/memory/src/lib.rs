@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::change::Change;
@@ -150,5 +151,9 @@ impl Provider for MemoryProvider {
             disposition: Disposition::Applied,
             read_back: Some(state.read(change.zone())),
         })
+    }
+
+    fn longest_aftermath(&self) -> Duration {
+        Duration::ZERO
     }
 }

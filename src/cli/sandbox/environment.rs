@@ -79,7 +79,8 @@ impl Surroundings<'_> {
         set("INFOBLOX_WAPI_PASSWORD_FILE", path(&self.grid.password));
         set("INFOBLOX_CA_FILE", path(&self.grid.ca));
         set("INFOBLOX_DNS_VIEW", VIEW.to_owned());
-        // On a cut link nothing answers; the default of 20 s would make every trial of that last.
+        // On a cut link nothing answers; the default of 20 s would make every trial of that last. A killed
+        // controller's request is waited for as long, too.
         set("INFOBLOX_HTTP_REQUEST_TIMEOUT", "5".to_owned());
     }
 }

@@ -17,7 +17,8 @@ use super::world::World;
 /// Within this time the controller must notice that its entry is gone: twice its ZoneDelegation period of 5 s,
 /// and some for a busy machine.
 const NOTICE: Duration = Duration::from_secs(20);
-/// Within this time after its death all must be right again: the restart, one period, the grid's restart.
+/// Within this time after its death all must be right again: the restart, the wait for a request that may be under way
+/// (its time-out of 5 s and some), one period, the grid's restart.
 const RECOVERY: Duration = Duration::from_secs(40);
 /// How long to wait for one more look of the controller at the grid, which must not lead to a write.
 const SECOND_LOOK: Duration = Duration::from_secs(12);

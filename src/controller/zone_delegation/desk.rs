@@ -17,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::approval::Waiting;
 use crate::audit::{AuditError, ChangeLog, Pending};
+use crate::controller::context::Clock;
 
 /// First pause before the parent is asked again whether it serves the delegation; doubles up to a minute.
 const FIRST_PROOF_PAUSE: Duration = Duration::from_secs(1);
@@ -156,11 +157,19 @@ impl Memory {
     }
 }
 
+/// A change whose outcome nobody saw.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) pending: Pending,
+    /// Since when nobody waits for its reply any more.
+    pub(crate) since: Timestamp,
+}
+
 /// Memories by name of the ZoneDelegation, and changes whose outcome is not known yet.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     memories: Mutex<BTreeMap<String, Memory>>,
-    unsettled: Mutex<BTreeMap<DomainName, Vec<Pending>>>,
+    unsettled: Mutex<BTreeMap<DomainName, Vec<Open>>>,
     /// Whether the changes without outcome have been read from the log.
     log_read: tokio::sync::Mutex<bool>,
     log_doubted: AtomicBool,
@@ -183,15 +192,17 @@ impl Desk {
     }
 
     /// Reads which changes nobody saw the end of: those of an earlier run, and after a failure of the log our own.
-    pub(crate) async fn read_log(&self, log: &ChangeLog) -> Result<(), AuditError> {
+    pub(crate) async fn read_log(&self, log: &ChangeLog, clock: &Clock) -> Result<(), AuditError> {
         let mut read = self.log_read.lock().await;
         if !self.log_doubted.swap(false, Ordering::Relaxed) && *read {
             return Ok(());
         }
         *read = false;
-        for pending in log.unsettled().await? {
+        let found = log.unsettled().await?;
+        let since = clock();
+        for pending in found {
             match DomainName::parse(&pending.intent().change.zone) {
-                Ok(zone) => self.leave_unsettled(zone, pending),
+                Ok(zone) => self.leave_unsettled(zone, Open { pending, since }),
                 Err(error) => tracing::warn!(%error, "A change of the log names no zone."),
             }
         }
@@ -204,14 +215,14 @@ impl Desk {
         self.log_doubted.store(true, Ordering::Relaxed);
     }
 
-    /// Leaves a change to be settled by the next successful read of its zone.
-    pub(crate) fn leave_unsettled(&self, zone: DomainName, pending: Pending) {
+    /// Leaves a change to be settled by reading its zone.
+    pub(crate) fn leave_unsettled(&self, zone: DomainName, open: Open) {
         let mut unsettled = self.unsettled.lock().expect("no panic while the desk is locked");
-        unsettled.entry(zone).or_default().push(pending);
+        unsettled.entry(zone).or_default().push(open);
     }
 
-    /// Takes the changes of a zone that are to be settled now.
-    pub(crate) fn take_unsettled(&self, zone: &DomainName) -> Vec<Pending> {
+    /// Takes the changes of a zone that are to be settled. Those whose time has not come are to be left again.
+    pub(crate) fn take_unsettled(&self, zone: &DomainName) -> Vec<Open> {
         self.unsettled.lock().expect("no panic while the desk is locked").remove(zone).unwrap_or_default()
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gslb_core::change::Change;
-use gslb_core::changelog::{Action, ChangeResult, Intent, ObjectRef, Proposal, Verdict, Who};
+use gslb_core::changelog::{
+    Action, ChangeResult, Intent, ObjectRef, Proposal, Settlement, Unsettled, Verdict, Who,
+};
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
@@ -18,7 +20,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::approval::{self, Look, Waiting};
-use super::desk::{Desk, Memory, Standing};
+use super::desk::{Desk, Memory, Open, Standing};
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 use crate::metrics::Metrics;
@@ -67,6 +69,7 @@ pub(super) enum Stop {
 /// Visits the provider and remembers how things stand.
 pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
     let mut stale = 0;
+    memory.next_provider = None;
     let result = loop {
         match round(visit, memory).await {
             Err(Stop::Provider(ProviderError::Stale { .. })) if stale < STALE_TRIES => stale += 1,
@@ -80,7 +83,7 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
             memory.failures = 0;
             memory.read_backs.retain(|at| *at > now);
             let regular = visit.period.and_then(|period| now.checked_add(period).ok());
-            let next = memory.next_provider.filter(|at| *at > now).or(regular);
+            let next = memory.next_provider.or(regular);
             memory.next_provider = memory.read_backs.first().copied().into_iter().chain(next).min();
         }
         Err(stop) => fail(visit, memory, &stop, now),
@@ -90,9 +93,14 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
 /// One round. Gives whether another writer came in between, so that it should be made again.
 async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let claimant = visit.desired.claimant();
-    visit.desk.read_log(visit.log).await?;
+    visit.desk.read_log(visit.log, visit.clock).await?;
+    let read_at = (visit.clock)();
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
-    settle(visit, memory, &observed).await?;
+    if let Some(until) = settle(visit, memory, &observed, read_at).await? {
+        memory.standing = Some(open_until(visit, until));
+        memory.next_provider = Some(until);
+        return Ok(false);
+    }
     memory.unlogged = false;
     let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
@@ -173,8 +181,8 @@ async fn make(
             Ok(made)
         }
         Err(error @ ProviderError::Uncertain { .. }) => {
-            // The next read of the zone tells.
-            visit.desk.leave_unsettled(zone.clone(), pending);
+            let since = (visit.clock)();
+            visit.desk.leave_unsettled(zone.clone(), Open { pending, since });
             Err(error.into())
         }
         Err(error) => {
@@ -194,26 +202,40 @@ pub(super) async fn complete(
     visit.log.complete(pending, verdict, (visit.clock)()).await
 }
 
-/// Gives changes their outcome that nobody was there to see: a read of the provider tells.
-async fn settle(visit: &Visit<'_>, memory: &Memory, observed: &Presence) -> Result<(), AuditError> {
+/// Gives changes their outcome that nobody was there to see: a read of the provider tells, begun at `read_at`. Gives
+/// until when nothing may be written, if the request of one may still be under way.
+async fn settle(
+    visit: &Visit<'_>,
+    memory: &Memory,
+    observed: &Presence,
+    read_at: Timestamp,
+) -> Result<Option<Timestamp>, AuditError> {
     let zone = visit.desired.claimant().zone().name();
-    for pending in visit.desk.take_unsettled(zone) {
+    let bound = visit.provider.longest_aftermath();
+    let mut over = Vec::new();
+    let mut wait = None;
+    // All are judged before the first is logged: a log that fails then must not make those that wait begin anew.
+    for Open { pending, since } in visit.desk.take_unsettled(zone) {
         let change = change_of(pending.intent());
         let waiting = memory.waiting.as_ref().filter(|waiting| Some(&waiting.change) == change.as_ref());
-        let result = match change {
-            Some(change) if change.shows_in(observed) => ChangeResult::Applied,
-            Some(_) if waiting.is_some() => ChangeResult::AwaitingApproval,
-            // Only what still is as it was before the change was surely not made.
-            Some(change) if change.matches(observed) => ChangeResult::NotApplied,
-            Some(_) | None => ChangeResult::Unknown,
-        };
+        let (change, awaits_approval) = (change.as_ref(), waiting.is_some());
+        let since = since.min(read_at);
+        match (Unsettled { change, awaits_approval, since, bound }).settle(observed, read_at) {
+            Settlement::Settled(result) => over.push((pending, result, waiting)),
+            Settlement::Wait { until } => {
+                visit.desk.leave_unsettled(zone.clone(), Open { pending, since });
+                wait = wait.max(Some(until));
+            }
+        }
+    }
+    for (pending, result, waiting) in over {
         let reference = waiting.map(|waiting| waiting.reference.clone());
         tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
         let verdict =
             Verdict { result, reference, error: None, duration_millis: 0, settled_by_reading: true };
         complete(visit, pending, verdict).await?;
     }
-    Ok(())
+    Ok(wait)
 }
 
 /// The change that an intent speaks of; nothing if another version wrote it in a form that is not ours.
@@ -267,6 +289,17 @@ fn why(desired: &DesiredDelegation, approved: &ApprovedPlan) -> String {
     };
     let findings = approved.findings().iter().map(ToString::to_string);
     std::iter::once(what).chain(findings).collect::<Vec<_>>().join("; ")
+}
+
+/// How things stand while the request of an earlier change may be under way. The reason is that of the error which
+/// such a request ends with.
+fn open_until(visit: &Visit<'_>, until: Timestamp) -> Standing {
+    let (zone, provider) = (visit.desired.claimant().zone().name(), visit.provider.id());
+    let message = format!(
+        "it is not known whether the last change of delegation {zone} was made: its request may still be under way at {provider}, so nothing is written before {}",
+        until.strftime("%Y-%m-%dT%H:%M:%SZ")
+    );
+    Standing::new(Condition::bad(ConditionKind::InSync, "OutcomeUnknown", message))
 }
 
 fn standing(visit: &Visit<'_>, approved: &ApprovedPlan, waiting: Option<&str>) -> Standing {
