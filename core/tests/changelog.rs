@@ -206,6 +206,27 @@ fn a_writer_that_starts_fills_the_hole_that_a_killed_one_left() {
 }
 
 #[test]
+fn of_a_line_that_was_shipped_again_at_a_start_one_copy_is_enough() {
+    let lines = four_lines(None);
+    let [first, second, third, fourth] = [0, 1, 2, 3].map(|index: usize| lines[index].shipped());
+    let again = lines[1].shipped_on_resume();
+    let missing = Fault::MissingInFile { first: 2, last: 2 };
+    let late = |position| Fault::ShippedOutOfOrder { line: 2, after: 3, position };
+    let cases: [(&str, Vec<&String>, Vec<Fault>); 6] = [
+        ("as shipped", vec![&first, &second, &again, &third, &fourth], vec![]),
+        ("without the second copy", vec![&first, &second, &third, &fourth], vec![]),
+        ("without the first copy", vec![&first, &again, &third, &fourth], vec![]),
+        ("without both", vec![&first, &third, &fourth], vec![missing.clone()]),
+        ("second copy moved", vec![&first, &second, &third, &again, &fourth], vec![late(4)]),
+        ("both moved", vec![&first, &third, &second, &again, &fourth], vec![missing, late(3), late(4)]),
+    ];
+    for (what, texts, faults) in cases {
+        let file: String = texts.iter().map(|text| format!("{text}\n")).collect();
+        assert_eq!(against(&lines, &file).faults, faults, "{what}");
+    }
+}
+
+#[test]
 fn a_chain_may_start_where_a_checkpoint_ends() {
     let lines = four_lines(None);
     let checkpoint = Tail::START.after(&lines[0]);

@@ -21,7 +21,8 @@ impl Line {
     /// What a writer ships when it starts and this line is the last one: `{"chainResumesAfter":<line>}`.
     ///
     /// A writer that is killed between storing a line and shipping it leaves a hole in the shipped copy; only
-    /// the last line can be such a hole, and this fills it without repeating lines.
+    /// the last line can be such a hole, and this fills it. Where there is no hole it is a second copy, which proves
+    /// nothing of its own: that it is there depends on how often writers start, which the chain does not tell.
     pub fn shipped_on_resume(&self) -> String {
         format!("{{\"{RESUME_KEY}\":{}}}", self.canonical())
     }
@@ -30,7 +31,8 @@ impl Line {
 /// Checks the chain as [`verify`] does, and compares it with what a file holds.
 ///
 /// Lines of the file that are not of the change log are passed over. That is safe: a line that was damaged
-/// so much that it is passed over leaves a number that is missing. Every line of the chain must be there.
+/// so much that it is passed over leaves a number that is missing. Every line of the chain must be there; of one
+/// that a writer shipped again when it started, one copy is enough.
 pub fn verify_against(lines: &[Line], key: Option<&SealKey>, file: &[u8]) -> Report {
     let report = verify(lines, key);
     let mut comparison = Comparison { chain: by_number(lines), last: 0, faults: Vec::new() };
