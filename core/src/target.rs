@@ -1,7 +1,8 @@
 //! Addresses that a host may be answered with, by cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,6 +19,68 @@ pub type TargetMap = BTreeMap<GeoTag, Targets>;
 /// Whether an address can be answered with: not 0.0.0.0, not a group or broadcast address.
 pub fn is_usable(address: Ipv4Addr) -> bool {
     !address.is_unspecified() && !address.is_multicast() && !address.is_broadcast()
+}
+
+/// The addresses that an object shows: the status of a load balancer, or the cluster IPs of a Service.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// Those that can be answered with.
+    pub targets: Targets,
+    /// Those that cannot, each with why.
+    pub left_out: BTreeSet<LeftOut>,
+    /// Host names in place of addresses; they are not resolved.
+    pub host_names: BTreeSet<String>,
+}
+
+/// An address that is shown and cannot be answered with.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// It is an IPv6 address.
+    Ipv6(Ipv6Addr),
+    /// It is [no address of one host](is_usable).
+    LeadsNowhere(Ipv4Addr),
+    /// It is no address.
+    Unreadable(String),
+}
+
+impl Shown {
+    /// Sorts addresses as they are written. IPv4 may be in its IPv6-mapped form.
+    pub fn read<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut shown = Self::default();
+        for text in addresses.into_iter().map(str::trim).filter(|text| !text.is_empty()) {
+            match target(text) {
+                Ok(address) => drop(shown.targets.insert(address)),
+                Err(left_out) => drop(shown.left_out.insert(left_out)),
+            }
+        }
+        shown
+    }
+
+    /// The addresses that are left out as part of a sentence; `None`: there are none.
+    pub fn ignored(&self) -> Option<String> {
+        let ignored = self.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        (!ignored.is_empty())
+            .then(|| format!("{ignored} is ignored, because only IPv4 unicast addresses are answered"))
+    }
+}
+
+fn target(text: &str) -> Result<Ipv4Addr, LeftOut> {
+    let address = match text.parse() {
+        Ok(IpAddr::V4(address)) => address,
+        Ok(IpAddr::V6(address)) => address.to_ipv4_mapped().ok_or(LeftOut::Ipv6(address))?,
+        Err(_) => return Err(LeftOut::Unreadable(text.to_owned())),
+    };
+    if is_usable(address) { Ok(address) } else { Err(LeftOut::LeadsNowhere(address)) }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ipv6(address) => write!(f, "{address} (IPv6)"),
+            Self::LeadsNowhere(address) => write!(f, "{address} (leads nowhere)"),
+            Self::Unreadable(text) => write!(f, "{text:?} (no address)"),
+        }
+    }
 }
 
 /// Leaves an address that several clusters share with the first of them only, and drops clusters that keep
@@ -108,6 +171,20 @@ mod tests {
             assert!(!is_usable(bad.parse().unwrap()), "{bad}");
         }
         assert!(is_usable(Ipv4Addr::LOCALHOST));
+    }
+
+    #[test]
+    fn what_is_shown_and_cannot_be_answered_with_is_kept_with_its_reason() {
+        let written = ["192.0.2.1", " ::ffff:192.0.2.2 ", "2001:DB8:0::1", "0.0.0.0", "name", ""];
+        let shown = Shown::read(written);
+        assert_eq!(shown.targets, &targets(1) | &targets(2));
+        assert_eq!(
+            shown.ignored().as_deref(),
+            Some(
+                "2001:db8::1 (IPv6), 0.0.0.0 (leads nowhere), \"name\" (no address) is ignored, because only IPv4 unicast addresses are answered"
+            )
+        );
+        assert_eq!(Shown::read(["192.0.2.1"]).ignored(), None);
     }
 
     #[test]

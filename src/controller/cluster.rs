@@ -1,11 +1,19 @@
 //! This cluster's own name server addresses: its glue (contract §2.7).
 
-use gslb_core::target::Targets;
+use gslb_core::target::{Shown, Targets};
 
 use super::cache::Key;
 use super::context::Context;
-use super::facts::{LoadBalancerEntry, usable};
 use crate::config::DnsService;
+
+/// This cluster's name server addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Glue {
+    /// Never empty.
+    pub(crate) targets: Targets,
+    /// Addresses of the source that are left out, as a sentence.
+    pub(crate) notice: Option<String>,
+}
 
 /// Why there is no address. Its text is the sentence that the user reads.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +39,16 @@ pub(crate) enum NoGlue {
     /// The source has no address yet.
     #[error("{0} has no load balancer address yet; check what should assign it, or set CLUSTER_EXPOSED_IPS")]
     NoAddress(String),
+    /// The source has none that can be published.
+    #[error(
+        "{what} has no address that can be published: {ignored}; give it an IPv4 address, or set CLUSTER_EXPOSED_IPS"
+    )]
+    OnlyIgnored {
+        /// The source.
+        what: String,
+        /// The addresses and why.
+        ignored: String,
+    },
 }
 
 impl NoGlue {
@@ -41,26 +59,27 @@ impl NoGlue {
             Self::NotOneService { .. } => "DnsServiceAmbiguous",
             Self::NoSource(_) => "NoGlueSource",
             Self::NoAddress(_) => "NoGlueAddress",
+            Self::OnlyIgnored { .. } => "GlueAddressIgnored",
         }
     }
 }
 
 /// The addresses at which peers and resolvers reach this cluster's DNS.
-pub(crate) fn glue(context: &Context) -> Result<Targets, NoGlue> {
-    if let Some(addresses) = context.configured_addresses() {
-        return Ok(addresses);
+pub(crate) fn glue(context: &Context) -> Result<Glue, NoGlue> {
+    if let Some(targets) = context.configured_addresses() {
+        return Ok(Glue { targets, notice: None });
     }
     let own = &context.settings.namespace;
     match &context.settings.dns_service {
         DnsService::Named { namespace, name } => {
             let key = Key::new(namespace.clone(), name.clone());
             let facts = context.services.get(&key).ok_or_else(|| NoGlue::ServiceNotFound(key.clone()))?;
-            of_service(&key, &facts.kind, &facts.cluster_ips, &facts.load_balancer)
+            of_source(&format!("DNS Service {key}"), facts.shown)
         }
         DnsService::CoreDnsLoadBalancer => {
             let found = context.services.select(|key, facts| key.namespace == *own && facts.dns_server);
             match found.as_slice() {
-                [(key, facts)] => of_service(key, &facts.kind, &facts.cluster_ips, &facts.load_balancer),
+                [(key, facts)] => of_source(&format!("DNS Service {key}"), facts.shown.clone()),
                 _ => Err(NoGlue::NotOneService { found: found.len(), namespace: own.clone() }),
             }
         }
@@ -68,28 +87,21 @@ pub(crate) fn glue(context: &Context) -> Result<Targets, NoGlue> {
             // Only the own namespace: whoever may label an Ingress elsewhere must not move our glue (F-74).
             let found = context.ingresses.select(|key, facts| key.namespace == *own && facts.ip_source);
             let (key, facts) = found.first().ok_or_else(|| NoGlue::NoSource(own.clone()))?;
-            non_empty(addresses(&facts.load_balancer), || format!("Ingress {key}"))
+            of_source(&format!("Ingress {key}"), facts.shown.clone())
         }
     }
 }
 
-fn of_service(
-    key: &Key,
-    kind: &str,
-    cluster_ips: &[String],
-    entries: &[LoadBalancerEntry],
-) -> Result<Targets, NoGlue> {
-    let found = match kind {
-        "ClusterIP" => cluster_ips.iter().filter_map(|ip| usable(ip)).collect(),
-        _ => addresses(entries),
-    };
-    non_empty(found, || format!("DNS Service {key}"))
-}
-
-fn addresses(entries: &[LoadBalancerEntry]) -> Targets {
-    entries.iter().filter_map(|entry| usable(entry.ip.as_deref()?)).collect()
-}
-
-fn non_empty(found: Targets, what: impl Fn() -> String) -> Result<Targets, NoGlue> {
-    if found.is_empty() { Err(NoGlue::NoAddress(what())) } else { Ok(found) }
+fn of_source(what: &str, shown: Shown) -> Result<Glue, NoGlue> {
+    let ignored = shown.ignored();
+    if !shown.targets.is_empty() {
+        let notice = ignored.map(|ignored| {
+            format!("{what} has addresses that can be published, and {ignored}; nothing is to be done while resolvers have IPv4")
+        });
+        return Ok(Glue { targets: shown.targets, notice });
+    }
+    Err(match ignored {
+        Some(ignored) => NoGlue::OnlyIgnored { what: what.to_owned(), ignored },
+        None => NoGlue::NoAddress(what.to_owned()),
+    })
 }

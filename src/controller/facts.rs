@@ -1,9 +1,7 @@
 //! From Kubernetes objects to the facts that a pass needs. Pure.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use gslb_core::publication::{Server, ServiceName};
-use gslb_core::target::is_usable;
+use gslb_core::target::Shown;
 use gslb_crds::marks;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -13,27 +11,12 @@ use kube::ResourceExt;
 /// Label by which a slice names its Service.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
-/// An address that clients can be sent to: IPv4, also in its IPv6-mapped form, and not one that leads nowhere.
-pub(crate) fn usable(text: &str) -> Option<Ipv4Addr> {
-    let address = match text.trim().parse().ok()? {
-        IpAddr::V4(address) => address,
-        IpAddr::V6(address) => address.to_ipv4_mapped()?,
-    };
-    is_usable(address).then_some(address)
-}
-
-/// One entry of a load balancer's status.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct LoadBalancerEntry {
-    pub(crate) ip: Option<String>,
-    pub(crate) hostname: Option<String>,
-}
-
 /// What counts of an Ingress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IngressFacts {
     pub(crate) servers: Vec<Server>,
-    pub(crate) load_balancer: Vec<LoadBalancerEntry>,
+    /// The addresses of its load balancer.
+    pub(crate) shown: Shown,
     /// Labelled as the source of the cluster's DNS addresses.
     pub(crate) ip_source: bool,
 }
@@ -41,8 +24,8 @@ pub(crate) struct IngressFacts {
 /// What counts of a Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceFacts {
-    pub(crate) load_balancer: Vec<LoadBalancerEntry>,
-    pub(crate) cluster_ips: Vec<String>,
+    /// The addresses of its load balancer, or those inside the cluster if that is its type.
+    pub(crate) shown: Shown,
     pub(crate) kind: String,
     /// Labelled as the cluster's DNS server (contract §2.7).
     pub(crate) dns_server: bool,
@@ -71,11 +54,8 @@ impl From<Ingress> for IngressFacts {
         });
         let entries = ingress.status.and_then(|status| status.load_balancer).and_then(|lb| lb.ingress);
         let entries = entries.unwrap_or_default().into_iter();
-        Self {
-            servers: servers.collect(),
-            load_balancer: entries.map(|e| LoadBalancerEntry { ip: e.ip, hostname: e.hostname }).collect(),
-            ip_source,
-        }
+        let shown = shown(entries.map(|entry| (entry.ip, entry.hostname)));
+        Self { servers: servers.collect(), shown, ip_source }
     }
 }
 
@@ -87,12 +67,24 @@ impl From<Service> for ServiceFacts {
         let spec = service.spec.unwrap_or_default();
         let entries = service.status.and_then(|status| status.load_balancer).and_then(|lb| lb.ingress);
         let entries = entries.unwrap_or_default().into_iter();
-        Self {
-            load_balancer: entries.map(|e| LoadBalancerEntry { ip: e.ip, hostname: e.hostname }).collect(),
-            cluster_ips: spec.cluster_ips.unwrap_or_default(),
-            kind: spec.type_.unwrap_or_else(|| "ClusterIP".to_owned()),
-            dns_server,
-        }
+        let kind = spec.type_.unwrap_or_else(|| "ClusterIP".to_owned());
+        let shown = match kind.as_str() {
+            // A headless Service says so in the place of an address.
+            "ClusterIP" => {
+                Shown::read(spec.cluster_ips.iter().flatten().map(String::as_str).filter(|ip| *ip != "None"))
+            }
+            _ => shown(entries.map(|entry| (entry.ip, entry.hostname))),
+        };
+        Self { shown, kind, dns_server }
+    }
+}
+
+/// What the entries of a load balancer's status show: an address, a host name or both each.
+fn shown(entries: impl Iterator<Item = (Option<String>, Option<String>)>) -> Shown {
+    let (ips, names): (Vec<_>, Vec<_>) = entries.unzip();
+    Shown {
+        host_names: names.into_iter().flatten().collect(),
+        ..Shown::read(ips.iter().flatten().map(String::as_str))
     }
 }
 
@@ -134,12 +126,20 @@ mod tests {
         assert!(!slice(json!(null)).ready);
     }
 
+    fn service(kind: &str) -> ServiceFacts {
+        let service = json!({
+            "metadata": {"name": "dns", "namespace": "web"},
+            "spec": {"type": kind, "clusterIPs": ["10.0.0.1", "None"]},
+            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.net"}]}},
+        });
+        serde_json::from_value::<Service>(service).unwrap().into()
+    }
+
     #[test]
-    fn only_addresses_that_clients_can_reach_are_usable() {
-        assert_eq!(usable("::ffff:192.0.2.1"), Some(Ipv4Addr::new(192, 0, 2, 1)));
-        for bad in ["0.0.0.0", "2001:db8::1", "224.0.0.1", "name", ""] {
-            assert_eq!(usable(bad), None, "{bad}");
-        }
+    fn a_service_shows_the_addresses_of_its_type() {
+        let host_names = ["lb.example.net".to_owned()].into();
+        assert_eq!(service("LoadBalancer").shown, Shown { host_names, ..Shown::read(["192.0.2.1"]) });
+        assert_eq!(service("ClusterIP").shown, Shown::read(["10.0.0.1"]));
     }
 
     #[test]

@@ -107,6 +107,19 @@ async fn a_zone_without_an_own_address_says_what_is_missing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_ipv6_address_of_the_dns_service_is_named_and_not_published() {
+    let cluster = Cluster::alone().with_provider();
+    cluster.api.apply_object(dns_service(&["2001:db8::53"])).unwrap();
+    let _running = cluster.run();
+    let message = cluster.zone_tells("InSync", "False", "GlueAddressIgnored").await;
+    assert!(message.contains("2001:db8::53 (IPv6)") && message.contains("CLUSTER_EXPOSED_IPS"), "{message}");
+    assert_eq!(cluster.provider.as_ref().unwrap().writes(), []);
+    cluster.api.apply_object(dns_service(&["192.0.2.53", "2001:db8::53"])).unwrap();
+    let message = cluster.zone_tells("InSync", "True", "InSync").await;
+    assert!(message.contains("2001:db8::53 (IPv6)"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn deletion_without_dofinalize_leaves_the_provider_alone_and_says_so() {
     let cluster = Cluster::alone().with_provider();
     let _running = cluster.run();

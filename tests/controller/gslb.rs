@@ -104,6 +104,31 @@ async fn an_ingress_that_loses_its_address_keeps_it_for_a_minute_with_a_warning(
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_ipv6_address_of_an_ingress_is_named_and_never_answered() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(ingress("app", &[HOST], &[OWN, "2001:db8::10"])).unwrap();
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    let message = cluster.tells("app", "Resolved", "True", "SomeAddressesIgnored").await;
+    assert!(message.contains("2001:db8::10 (IPv6)"), "{message}");
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    cluster.tells("app", "Ready", "True", "Ready").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ingress_with_an_ipv6_address_only_is_told_what_to_do() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(ingress("app", &[HOST], &["2001:db8::10"])).unwrap();
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    let message = cluster.tells("app", "Resolved", "False", "AddressIgnored").await;
+    assert!(message.contains("2001:db8::10 (IPv6)") && message.contains("CLUSTER_EXPOSED_IPS"), "{message}");
+    cluster.publishes("app", &[]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_deleted_ingress_withdraws_at_once() {
     let cluster = Cluster::alone();
     application(&cluster.api, "app", &[HOST]);

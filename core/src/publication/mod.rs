@@ -4,6 +4,7 @@
 //! serving stops because of an invalid edit.
 
 mod conditions;
+mod exposed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +17,9 @@ use crate::health::{Health, HealthPolicy};
 use crate::name::{DomainName, GeoTag};
 use crate::published::{EmptyAnswer, UnansweredHost, UnansweredHosts};
 use crate::strategy::{Accepted, RawStrategy};
-use crate::target::Targets;
 use crate::zone::{HostProblem, Zone, zone_of};
+
+pub use exposed::Exposed;
 
 /// A Service by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,15 +58,6 @@ pub enum Resolution {
         /// The sentence for the user.
         message: String,
     },
-}
-
-/// The addresses of the application in this cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Exposed {
-    /// Usable addresses.
-    pub targets: Targets,
-    /// What is missing or left out, as a reason and a sentence.
-    pub notice: Option<(&'static str, String)>,
 }
 
 /// What the live DNSEndpoint says about one host, to stand while the peers have not given their first verdict.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Exposed, Observation, Resolution, Server, ServiceName, servable_hosts};
-use gslb_core::target::{LastAddresses, Targets, hold_addresses};
+use gslb_core::target::{LastAddresses, Shown, Targets, hold_addresses};
 use gslb_core::zone::Zone;
 use gslb_crds::Gslb;
 use gslb_crds::gslb::ResourceRef;
@@ -15,7 +15,6 @@ use kube::ResourceExt;
 use super::live::{EndpointFacts, raw_strategy};
 use crate::controller::cache::Key;
 use crate::controller::context::{Context, signed};
-use crate::controller::facts::{LoadBalancerEntry, usable};
 use crate::controller::registry::{Dependency, Wants};
 use crate::controller::slices::service_key;
 
@@ -31,7 +30,7 @@ pub(crate) struct Seen<'a> {
 /// The referenced object as far as this product reads it.
 struct Referenced {
     resolution: Resolution,
-    load_balancer: Vec<LoadBalancerEntry>,
+    shown: Shown,
     /// For sentences: `Ingress web/shop`.
     what: String,
 }
@@ -138,7 +137,7 @@ fn resolve(
     reference: Option<&ResourceRef>,
     dependencies: &mut BTreeSet<Dependency>,
 ) -> Referenced {
-    let of = |resolution| Referenced { resolution, load_balancer: Vec::new(), what: String::new() };
+    let of = |resolution| Referenced { resolution, shown: Shown::default(), what: String::new() };
     let invalid = |reason, message: String| of(Resolution::Invalid { reason, message });
     let failed = |reason, message: String| of(Resolution::Failed { reason, message });
     let Some(reference) = reference else {
@@ -171,7 +170,7 @@ fn resolve(
     if facts.servers.iter().all(|server| server.host.is_empty()) {
         return failed("NoHosts", format!("{what} has no rule with a host; add one"));
     }
-    Referenced { resolution: Resolution::Found(facts.servers), load_balancer: facts.load_balancer, what }
+    Referenced { resolution: Resolution::Found(facts.servers), shown: facts.shown, what }
 }
 
 fn health_of(
@@ -219,7 +218,7 @@ fn exposed(
         return (Exposed::default(), None);
     }
     if let Some(targets) = context.configured_addresses() {
-        return (Exposed { targets, notice: None }, None);
+        return (Exposed::configured(targets), None);
     }
     if matches!(referenced.resolution, Resolution::Invalid { .. }) {
         // Nothing shows addresses, and nothing says that the last ones are gone.
@@ -227,43 +226,11 @@ fn exposed(
         let targets = last.map(|last| last.targets).unwrap_or_default();
         return (Exposed { targets, notice: None }, None);
     }
-    let shown: Targets =
-        referenced.load_balancer.iter().filter_map(|entry| usable(entry.ip.as_deref()?)).collect();
-    let empty = shown.is_empty();
     // The status speaks for the time before this process only: it lags behind what a pass decided.
     let last = remembered.get(key).cloned().unwrap_or_else(|| last_addresses(gslb));
-    let standing = hold_addresses(shown, last, now);
+    let standing = hold_addresses(referenced.shown.targets.clone(), last, now);
     remembered.insert(key.clone(), standing.last);
-    let notice = empty.then(|| address_notice(referenced, standing.held_until.is_some()));
-    (Exposed { targets: standing.targets, notice }, standing.held_until)
-}
-
-fn address_notice(referenced: &Referenced, held: bool) -> (&'static str, String) {
-    let what = &referenced.what;
-    if held {
-        return (
-            "AddressesHeld",
-            format!("{what} shows no load balancer address any more; its last ones are kept for a minute"),
-        );
-    }
-    if let Some(name) = referenced.load_balancer.iter().find_map(|entry| entry.hostname.as_deref()) {
-        let message = format!(
-            "{what} has only the load balancer host name {name}, which is not resolved; set CLUSTER_EXPOSED_IPS to its addresses"
-        );
-        return ("AddressIsHostName", message);
-    }
-    if let Some(ip) = referenced.load_balancer.iter().find_map(|entry| entry.ip.as_deref()) {
-        let message = format!(
-            "{what} has no load balancer address that clients can be sent to: {ip} is ignored, because only IPv4 unicast addresses are answered; give it an IPv4 address or set CLUSTER_EXPOSED_IPS"
-        );
-        return ("AddressIgnored", message);
-    }
-    (
-        "NoAddresses",
-        format!(
-            "{what} has no load balancer address yet, so this cluster cannot be answered; check its ingress controller"
-        ),
-    )
+    (Exposed::of(&referenced.what, &referenced.shown, standing.targets), standing.held_until)
 }
 
 /// What the status still tells of the addresses, after a restart.

@@ -82,16 +82,17 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     ensure_finalizer(context, object).await?;
     let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
     let glue = cluster::glue(context);
-    let own: BTreeSet<IpAddr> = glue.iter().flatten().copied().map(IpAddr::V4).collect();
+    let own: BTreeSet<IpAddr> = glue.iter().flat_map(|glue| &glue.targets).copied().map(IpAddr::V4).collect();
     let mut conditions = vec![accepted];
     match &glue {
-        Ok(_) => {
+        Ok(glue) => {
             provide_for(pass, object, &claimant, &own, &mut memory).await;
             if memory.proof_is_due(now) {
                 let proof = prove::prove(context, &claimant, &own).await;
                 memory.proved(proof, context.settings.periods.zone_delegation, context.now());
             }
-            conditions.extend(memory.standing.iter().map(|standing| standing.in_sync.clone()));
+            let in_sync = memory.standing.iter().map(|standing| standing.in_sync.clone());
+            conditions.extend(in_sync.map(|in_sync| with_notice(in_sync, glue.notice.as_deref())));
             conditions.push(memory.delegated());
         }
         Err(error) => {
@@ -105,6 +106,16 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     // Without an address nobody is asked, and a trigger tells when there is one again.
     let asking = Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok() };
     Ok(next(context, &memory, asking))
+}
+
+/// What is in sync is all that can be published; addresses that cannot are told with it.
+fn with_notice(in_sync: Condition, notice: Option<&str>) -> Condition {
+    match notice {
+        Some(notice) if in_sync.is_true() => {
+            Condition { message: format!("{}; {notice}", in_sync.message), ..in_sync }
+        }
+        _ => in_sync,
+    }
 }
 
 /// The zone can be acted on, and no older object stands for it. What is acted on may be the zone before an edit
