@@ -10,7 +10,7 @@
 //! 2. [`strategy`], [`health`], [`target`]: what a Gslb asks for, and what the cluster has to offer.
 //! 3. [`reply`], [`peer`]: what the other clusters say, and what a silence is worth.
 //! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
-//! 5. [`publication`], [`condition`]: one pass over one Gslb, and how all of it is told to the user.
+//! 5. [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb, and how all of it is told to the user.
 //! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`limits`]: a zone delegation, from what
 //!    was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
 //!    credential may be tried.
@@ -20,6 +20,7 @@ pub mod change;
 pub mod changelog;
 pub mod claim;
 pub mod condition;
+pub mod contest;
 pub mod decision;
 pub mod delegation;
 pub mod delegation_proof;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use gslb_core::claim::Claimant;
+use gslb_core::contest::Seniority;
 use gslb_core::name::GeoTag;
 use gslb_core::target::{LastAddresses, Targets};
 use gslb_core::zone::{NsPrefix, Zone};
@@ -92,7 +93,7 @@ fn writable(
     prefix: &NsPrefix,
     tag: &GeoTag,
 ) -> Vec<Claimant> {
-    objects.sort_by(|(left, a), (right, b)| (a.created, &left.name).cmp(&(b.created, &right.name)));
+    objects.sort_by_key(|(key, facts)| Seniority { created: facts.created, key: key.name.clone() });
     // An object wins over the configuration (contract §5.2), and an older one over a younger.
     let named = objects.into_iter().filter_map(|(_, facts)| facts.zone).chain(configured.iter().cloned());
     let mut zones: BTreeMap<String, Zone> = BTreeMap::new();

@@ -5,10 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard};
 
 use gslb_core::name::DomainName;
-use gslb_core::peer::Round;
+use gslb_core::peer::{LookUp, Round};
 use gslb_core::reply::{NoWord, Reply};
 
-use super::glue::Word;
 use crate::question::{Client, Options, Question, Resolved};
 
 /// How hard to try.
@@ -76,11 +75,11 @@ impl PeerQuestions {
     }
 
     /// The address of a peer's name server.
-    pub(crate) async fn glue(&self, ns_name: &DomainName) -> Word {
+    pub(crate) async fn glue(&self, ns_name: &DomainName) -> LookUp {
         match self.client.resolve(ns_name).await {
-            Resolved::Found { addresses, .. } => Word::Found(addresses),
-            Resolved::Absent { .. } => Word::Absent,
-            Resolved::NoWord(_) => Word::Silent,
+            Resolved::Found { addresses, .. } => LookUp::Found(addresses),
+            Resolved::Absent { .. } => LookUp::Absent,
+            Resolved::NoWord(_) => LookUp::Silent,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use gslb_core::decision::Sight;
 use gslb_core::name::{DomainName, GeoTag};
-use gslb_core::peer::{PeerViews, Remembered, Round, State, Transition, View};
+use gslb_core::peer::{PeerViews, Remembered, Round, State, ToldState, Transition, View};
 use gslb_core::publication::PeerSight;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, watch};
@@ -33,10 +33,10 @@ struct Plain {
     told: BTreeMap<(GeoTag, DomainName), Told>,
 }
 
-/// A state as users see it. A doubt lasts a few seconds and changes no answer, so it is not told.
+/// A state as users are told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Told {
-    pub(crate) state: &'static str,
+    pub(crate) state: ToldState,
     pub(crate) cause: &'static str,
     pub(crate) since: Timestamp,
 }
@@ -73,7 +73,7 @@ impl Book {
             return;
         }
         for (peer, told) in plain.watch(hosts, now) {
-            self.metrics.view_left(peer.as_str(), told.state);
+            self.metrics.view_left(peer.as_str(), told.state.as_str());
         }
         drop(plain);
         self.hosts.send_modify(|version| *version += 1);
@@ -191,11 +191,11 @@ impl Book {
     fn pass_on(&self, tag: &GeoTag, host: &DomainName, transition: Transition, told: Option<News>) {
         if let Some((before, told)) = told {
             if let Some(before) = before {
-                self.metrics.view_left(tag.as_str(), before.state);
+                self.metrics.view_left(tag.as_str(), before.state.as_str());
             }
-            self.metrics.view_entered(tag.as_str(), told.state);
+            self.metrics.view_entered(tag.as_str(), told.state.as_str());
             self.transitions.send_modify(|version| *version += 1);
-            tracing::info!(peer = %tag, %host, state = told.state, reason = told.cause, "A peer's view changed.");
+            tracing::info!(peer = %tag, %host, state = %told.state, reason = told.cause, "A peer's view changed.");
         }
         if transition.decisive || told.is_some() {
             // The receiver lives as long as the daemon.
@@ -240,7 +240,7 @@ impl Plain {
     /// The new state of a view, if users see another one than before.
     fn tell(&mut self, tag: &GeoTag, host: &DomainName, now: Timestamp) -> Option<News> {
         let view = self.peers.get(tag)?.get(host)?;
-        let (state, cause) = visible(view);
+        let (state, cause) = view.told();
         let told = Told { state, cause, since: now };
         let key = (tag.clone(), host.clone());
         if self.told.get(&key).is_some_and(|last| (last.state, last.cause) == (state, cause)) {
@@ -257,19 +257,6 @@ impl Plain {
 }
 
 fn sight(view: &View) -> PeerSight {
-    let (state, cause) = visible(view);
-    let answering = matches!(state, "Answered" | "NoTargets");
-    PeerSight { sight: Sight::from(view), state, cause, answering }
-}
-
-fn visible(view: &View) -> (&'static str, &'static str) {
-    match view.state() {
-        State::Doubt(_) => ("Answered", "Answered"),
-        State::Unknown { .. }
-        | State::Answered
-        | State::Relayed { .. }
-        | State::Held
-        | State::Lost(_)
-        | State::NoTargets(_) => (view.reason(), view.cause()),
-    }
+    let (state, cause) = view.told();
+    PeerSight { sight: Sight::from(view), state, cause }
 }

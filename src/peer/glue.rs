@@ -1,6 +1,4 @@
 //! Where the peers' DNS servers are: the addresses of their name server names, asked of `EDGE_DNS_SERVERS`.
-//!
-//! A look-up that fails changes nothing (F-42); only repeated, definite absence takes an address away.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -8,34 +6,15 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use gslb_core::name::{DomainName, GeoTag};
+use gslb_core::peer::{LookUp, Whereabouts};
 use gslb_core::zone::Zone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-/// Definite absences in a row that take the known addresses of a peer away.
-const ABSENCES: u8 = 3;
-/// First pause before a name without addresses is asked for again; doubles up to the normal period.
-const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
-
-/// What a look-up brought.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Word {
-    /// The name has these addresses.
-    Found(BTreeSet<Ipv4Addr>),
-    /// The name certainly has none.
-    Absent,
-    /// No resolver said anything final.
-    Silent,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     ns_name: DomainName,
-    addresses: BTreeSet<Ipv4Addr>,
-    absences: u8,
-    pause: SignedDuration,
-    next: Timestamp,
-    asked: bool,
+    whereabouts: Whereabouts,
 }
 
 /// One peer in one zone.
@@ -77,7 +56,7 @@ impl Glue {
                 changed = true;
                 let addresses =
                     known.iter().filter(|(name, _)| *name == ns_name).map(|(_, address)| *address).collect();
-                Entry { ns_name, addresses, absences: 0, pause: FIRST_PAUSE, next: now, asked: false }
+                Entry { ns_name, whereabouts: Whereabouts::new(addresses, now) }
             });
         }
         drop(plain);
@@ -89,19 +68,19 @@ impl Glue {
     /// Names to ask for now, and when the next one is due.
     pub(crate) fn due(&self, now: Timestamp) -> (Vec<(PeerZone, DomainName)>, Option<Timestamp>) {
         let plain = self.lock();
-        let due = plain.entries.iter().filter(|(_, entry)| entry.next <= now);
+        let due = plain.entries.iter().filter(|(_, entry)| entry.whereabouts.next() <= now);
         let due = due.map(|(peer, entry)| (peer.clone(), entry.ns_name.clone())).collect();
-        (due, plain.entries.values().map(|entry| entry.next).min())
+        (due, plain.entries.values().map(|entry| entry.whereabouts.next()).min())
     }
 
-    /// Takes in what a look-up brought. `answering`: the peer still gives its word at the known addresses, so
-    /// they are asked on even if the parent zone has lost the name.
-    pub(crate) fn hear(&self, peer: &PeerZone, word: Word, answering: bool, now: Timestamp) {
+    /// Takes in what a look-up brought. `answering`: the peer still gives its word at the known addresses.
+    pub(crate) fn hear(&self, peer: &PeerZone, look_up: LookUp, answering: bool, now: Timestamp) {
         let mut plain = self.lock();
         let Some(entry) = plain.entries.get_mut(peer) else { return };
-        let before = entry.clone();
-        entry.hear(word, answering, self.period, now);
-        let changed = before.shown() != entry.shown();
+        let before = entry.whereabouts.clone();
+        entry.whereabouts.hear(look_up, answering, self.period, now);
+        let changed = before.asked_at() != entry.whereabouts.asked_at()
+            || !before.listed().eq(entry.whereabouts.listed());
         drop(plain);
         if changed {
             self.changed.send_modify(|version| *version += 1);
@@ -112,7 +91,7 @@ impl Glue {
     pub(crate) fn addresses(&self, zone: &DomainName, tag: &GeoTag) -> Option<BTreeSet<Ipv4Addr>> {
         let plain = self.lock();
         let entry = plain.entries.get(&(zone.clone(), tag.clone()))?;
-        (entry.asked || !entry.addresses.is_empty()).then(|| entry.addresses.clone())
+        entry.whereabouts.asked_at().cloned()
     }
 
     /// The peers' name servers of a zone.
@@ -120,8 +99,7 @@ impl Glue {
         let plain = self.lock();
         let entries = plain.entries.iter().filter(|((name, _), _)| name == zone.name());
         entries
-            .filter(|(_, entry)| entry.absences < ABSENCES)
-            .flat_map(|(_, entry)| entry.addresses.iter().map(|address| (entry.ns_name.clone(), *address)))
+            .flat_map(|(_, entry)| entry.whereabouts.listed().map(|address| (entry.ns_name.clone(), address)))
             .collect()
     }
 
@@ -130,8 +108,7 @@ impl Glue {
         let plain = self.lock();
         let mut absent: BTreeMap<&GeoTag, bool> = BTreeMap::new();
         for ((_, tag), entry) in &plain.entries {
-            let gone = entry.addresses.is_empty() && entry.absences > 0;
-            *absent.entry(tag).or_insert(true) &= gone;
+            *absent.entry(tag).or_insert(true) &= entry.whereabouts.is_absent();
         }
         absent.into_iter().filter(|(_, absent)| *absent).map(|(tag, _)| tag.clone()).collect()
     }
@@ -143,37 +120,6 @@ impl Glue {
 
     fn lock(&self) -> MutexGuard<'_, Plain> {
         self.plain.lock().expect("no panic while the glue is locked")
-    }
-}
-
-impl Entry {
-    /// What others see of the entry.
-    fn shown(&self) -> (bool, &BTreeSet<Ipv4Addr>, bool) {
-        (self.asked, &self.addresses, self.absences < ABSENCES)
-    }
-
-    fn hear(&mut self, word: Word, answering: bool, period: SignedDuration, now: Timestamp) {
-        self.asked = true;
-        match word {
-            Word::Found(addresses) => {
-                self.addresses = addresses;
-                self.absences = 0;
-            }
-            Word::Absent => {
-                self.absences = self.absences.saturating_add(1);
-                if self.absences >= ABSENCES && !answering {
-                    self.addresses.clear();
-                }
-            }
-            Word::Silent => {}
-        }
-        if self.addresses.is_empty() || self.absences > 0 {
-            self.next = now + self.pause;
-            self.pause = (self.pause * 2).min(period);
-        } else {
-            self.pause = FIRST_PAUSE;
-            self.next = now + period;
-        }
     }
 }
 
@@ -201,28 +147,18 @@ mod tests {
         let found = glue.addresses(&peer().0, &peer().1)?;
         Some(found.iter().map(ToString::to_string).collect())
     }
-    fn found(ip: &str) -> Word {
-        Word::Found([ip.parse().unwrap()].into())
-    }
-
-    #[test]
-    fn a_failed_look_up_keeps_the_known_addresses() {
-        let glue = glue(&[]);
-        glue.hear(&peer(), found("198.51.100.53"), false, at(0));
-        for second in 1..50 {
-            glue.hear(&peer(), Word::Silent, false, at(second));
-        }
-        assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
+    fn found(ip: &str) -> LookUp {
+        LookUp::Found([ip.parse().unwrap()].into())
     }
 
     #[test]
     fn only_repeated_absence_takes_an_address_away() {
         let glue = glue(&[]);
         glue.hear(&peer(), found("198.51.100.53"), false, at(0));
-        glue.hear(&peer(), Word::Absent, false, at(1));
-        glue.hear(&peer(), Word::Absent, false, at(2));
+        glue.hear(&peer(), LookUp::Absent, false, at(1));
+        glue.hear(&peer(), LookUp::Absent, false, at(2));
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
-        glue.hear(&peer(), Word::Absent, false, at(3));
+        glue.hear(&peer(), LookUp::Absent, false, at(3));
         assert_eq!(addresses(&glue), Some(vec![]));
         assert_eq!(glue.absent(), [peer().1].into());
     }
@@ -232,12 +168,12 @@ mod tests {
         let glue = glue(&[]);
         glue.hear(&peer(), found("198.51.100.53"), false, at(0));
         for second in 1..10 {
-            glue.hear(&peer(), Word::Absent, true, at(second));
+            glue.hear(&peer(), LookUp::Absent, true, at(second));
         }
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
         let zone = Zone::new(peer().0, name("example.com"), gslb_core::ttl::Ttl::DEFAULT).unwrap();
         assert_eq!((glue.servers(&zone), glue.absent()), (BTreeSet::new(), BTreeSet::new()));
-        glue.hear(&peer(), Word::Absent, false, at(10));
+        glue.hear(&peer(), LookUp::Absent, false, at(10));
         assert_eq!(addresses(&glue), Some(vec![]));
     }
 
@@ -245,16 +181,5 @@ mod tests {
     fn what_an_earlier_run_knew_is_used_before_the_first_look_up() {
         assert_eq!(addresses(&glue(&["198.51.100.53"])), Some(vec!["198.51.100.53".to_owned()]));
         assert_eq!(addresses(&glue(&[])), None);
-    }
-
-    #[test]
-    fn a_missing_name_is_asked_for_again_soon_and_a_found_one_with_the_period() {
-        let glue = glue(&[]);
-        glue.hear(&peer(), Word::Absent, false, at(0));
-        assert_eq!(glue.due(at(0)).1, Some(at(1)));
-        glue.hear(&peer(), Word::Absent, false, at(1));
-        assert_eq!(glue.due(at(1)).1, Some(at(3)));
-        glue.hear(&peer(), found("198.51.100.53"), false, at(3));
-        assert_eq!(glue.due(at(3)).1, Some(at(33)));
     }
 }

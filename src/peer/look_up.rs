@@ -48,9 +48,9 @@ pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tr
 }
 
 async fn look_up(context: &Context, questions: &PeerQuestions, peer: PeerZone, ns_name: DomainName) {
-    let word = questions.glue(&ns_name).await;
+    let look_up = questions.glue(&ns_name).await;
     let answering = context.book.answers(&peer.1);
-    context.glue.hear(&peer, word, answering, context.now());
+    context.glue.hear(&peer, look_up, answering, context.now());
 }
 
 /// Every static peer in every zone, with what the ZoneDelegations' status still tells of them.

@@ -181,9 +181,9 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
             }
         }
         for (tag, peer) in peers.into_iter().flatten() {
-            if !peer.answering && host.decision.is_none() {
+            if !peer.state.is_answering() && host.decision.is_none() {
                 waiting.insert(tag.to_string());
-            } else if !peer.answering {
+            } else if !peer.state.is_answering() {
                 silent
                     .entry(tag.clone())
                     .or_insert_with(|| format!("{tag} is {} ({})", peer.state, peer.cause));

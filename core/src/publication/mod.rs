@@ -15,6 +15,7 @@ use crate::decision::{Answer, Decision, Inputs, Own, Sight, decide};
 use crate::endpoint::{Endpoint, host_endpoints};
 use crate::health::{Health, HealthPolicy};
 use crate::name::{DomainName, GeoTag};
+use crate::peer::ToldState;
 use crate::published::{EmptyAnswer, UnansweredHost, UnansweredHosts};
 use crate::strategy::{Accepted, RawStrategy};
 use crate::zone::{HostProblem, Zone, zone_of};
@@ -121,12 +122,10 @@ impl Observation<'_> {
 pub struct PeerSight {
     /// What it is worth and names.
     pub sight: Sight,
-    /// Name of the state.
-    pub state: &'static str,
+    /// The state as users are told it.
+    pub state: ToldState,
     /// What led to it.
     pub cause: &'static str,
-    /// Whether the peer gives its word itself.
-    pub answering: bool,
 }
 
 /// One host of the Gslb after the pass.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::condition::{ConditionKind, Truth};
 use crate::given::{FRA, LAST_RESORT, NOW, NYC, SIN, addresses, name, tag, targets};
-use crate::peer::Tier;
+use crate::peer::{Tier, ToldState};
 use crate::ttl::Ttl;
 
 const HOST: &str = "shop.glb.example.org";
@@ -72,13 +72,13 @@ impl Pass {
         self.healthy(known)
     }
     fn peer(mut self, host: &str, of: &str, tier: Tier, its: &[&str]) -> Self {
-        let (state, answering) = match tier {
-            Tier::Good => ("Answered", true),
-            Tier::Down => ("NoTargets", true),
-            Tier::Unknown => ("Lost", false),
+        let state = match tier {
+            Tier::Good => ToldState::Answered,
+            Tier::Down => ToldState::NoTargets,
+            Tier::Unknown => ToldState::Lost,
         };
         let sight = Sight { tier, targets: targets(its), heard: (!its.is_empty()).then_some(NOW) };
-        let peer = PeerSight { sight, state, cause: "Timeout", answering };
+        let peer = PeerSight { sight, state, cause: "Timeout" };
         self.seen.peers.entry(name(host)).or_default().insert(tag(of), peer);
         self
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gslb_core::contest::Wants;
 use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Exposed, Observation, Resolution, Server, ServiceName, servable_hosts};
@@ -15,7 +16,7 @@ use kube::ResourceExt;
 use super::live::{EndpointFacts, raw_strategy};
 use crate::controller::cache::Key;
 use crate::controller::context::{Context, signed};
-use crate::controller::registry::{Dependency, Wants};
+use crate::controller::registry::Dependency;
 use crate::controller::slices::service_key;
 
 /// What one pass saw, and when it should look again by itself.

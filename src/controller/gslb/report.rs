@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::name::GeoTag;
+use gslb_core::peer::ToldState;
 use gslb_core::publication::{HostReport, Publication};
 use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
 use gslb_crds::{Gslb, GslbStatus};
@@ -98,8 +99,8 @@ fn with_outcome(conditions: &[Condition], applied: Applied, key: &Key) -> Vec<Co
 fn status(context: &Context, seen: &Seen<'_>, publication: &Publication) -> GslbStatus {
     let exposed = &seen.observation.exposed.targets;
     let hosts = publication.hosts.iter().map(|host| host.written.as_str()).collect::<Vec<_>>().join(", ");
-    let peers = peers(context, publication);
-    let answering = peers.iter().filter(|peer| peer.state == "Answered" || peer.state == "NoTargets").count();
+    let told = worst_told(context, publication);
+    let answering = told.values().filter(|(told, _)| told.state.is_answering()).count();
     let with_targets = publication.hosts.iter().filter(|host| !host.targets.is_empty());
     GslbStatus {
         service_health: publication
@@ -117,8 +118,8 @@ fn status(context: &Context, seen: &Seen<'_>, publication: &Publication) -> Gslb
         servers: publication.hosts.iter().map(server).collect(),
         conditions: Vec::new(),
         observed_generation: None,
-        peers_answering: (!peers.is_empty()).then(|| format!("{answering}/{}", peers.len())),
-        peers,
+        peers_answering: (!told.is_empty()).then(|| format!("{answering}/{}", told.len())),
+        peers: told.into_iter().map(peer).collect(),
         serving: serving(publication),
     }
 }
@@ -147,30 +148,33 @@ fn serving(publication: &Publication) -> Option<Serving> {
 }
 
 /// The peers over all hosts of the Gslb: for each the view that is worth least.
-fn peers(context: &Context, publication: &Publication) -> Vec<PeerStatus> {
-    let mut worst: BTreeMap<GeoTag, (Told, BTreeSet<String>)> = BTreeMap::new();
+fn worst_told(context: &Context, publication: &Publication) -> BTreeMap<GeoTag, (Told, BTreeSet<String>)> {
+    let mut worst = BTreeMap::new();
     for host in &publication.hosts {
         let told = context.book.told(&host.host);
         for (tag, peer) in context.book.sights(&host.host) {
             let Some(told) = told.get(&tag) else { continue };
             let addresses = peer.sight.targets.iter().map(ToString::to_string);
             let entry = worst.entry(tag).or_insert_with(|| (*told, BTreeSet::new()));
-            if rank(told.state) > rank(entry.0.state) {
+            if told.state > entry.0.state {
                 entry.0 = *told;
             }
-            if told.state != "NoTargets" {
+            if told.state != ToldState::NoTargets {
                 entry.1.extend(addresses);
             }
         }
     }
-    let peer = |(tag, (told, addresses)): (GeoTag, (Told, BTreeSet<String>))| PeerStatus {
+    worst
+}
+
+fn peer((tag, (told, addresses)): (GeoTag, (Told, BTreeSet<String>))) -> PeerStatus {
+    PeerStatus {
         geo_tag: tag.to_string(),
-        state: told.state.to_owned(),
+        state: told.state.to_string(),
         reason: Some(told.cause.to_owned()),
         since: Some(told.since.to_string()),
         addresses: addresses.into_iter().collect(),
-    };
-    worst.into_iter().map(peer).collect()
+    }
 }
 
 /// A state that was told before, by an earlier run too, goes on since then.
@@ -182,16 +186,5 @@ fn keep_times(peers: &mut [PeerStatus], told: &[PeerStatus]) {
         if let Some(told) = told.iter().find(same) {
             peer.since.clone_from(&told.since);
         }
-    }
-}
-
-/// How much a state asks for attention.
-fn rank(state: &str) -> u8 {
-    match state {
-        "Answered" => 0,
-        "NoTargets" => 1,
-        "Relayed" | "Held" => 2,
-        "Unknown" => 3,
-        _ => 4,
     }
 }

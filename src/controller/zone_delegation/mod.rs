@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
+use gslb_core::contest::Seniority;
 use gslb_core::delegation::DesiredDelegation;
 use gslb_core::zone::Zone;
 use gslb_crds::zone_delegation::DnsServer;
@@ -134,10 +135,11 @@ fn accept(context: &Context, object: &ZoneDelegation) -> Result<(Claimant, Condi
             None => return Err(invalid(problem)),
         },
     };
-    let own = (object.creation_timestamp().map(|time| time.0), object.name_any());
+    let created = object.creation_timestamp().map(|time| time.0);
+    let own = Seniority { created, key: object.name_any() };
     let older = context.zones.select(|key, facts| {
         let same = facts.zone.as_ref().is_some_and(|other| other.name().dashed() == zone.name().dashed());
-        same && (facts.created, key.name.clone()) < own
+        same && Seniority { created: facts.created, key: key.name.clone() } < own
     });
     if let Some((key, _)) = older.first() {
         let message = format!(

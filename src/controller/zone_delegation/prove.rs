@@ -7,10 +7,10 @@ use futures::{StreamExt, stream};
 use gslb_core::claim::Claimant;
 use gslb_core::delegation_proof::{DelegationProof, GlueWord, ParentWord, judge};
 use gslb_core::name::DomainName;
+use gslb_core::peer::LookUp;
 use gslb_core::reply::rcode;
 
 use crate::controller::context::Context;
-use crate::peer::glue::Word;
 use crate::question::{Options, Referral, socket_addresses};
 
 /// Parent servers that are asked at once; a parent zone with more takes longer. No outside reference.
@@ -29,9 +29,9 @@ pub(crate) async fn prove(context: &Context, claimant: &Claimant, own: &BTreeSet
     let parents = stream::iter(servers).map(ask).buffer_unordered(ASKED_AT_ONCE);
     let parents: BTreeMap<String, ParentWord> = parents.collect().await;
     let glue = match questions.glue(claimant.ns_name()).await {
-        Word::Found(addresses) => GlueWord::Addresses(addresses.into_iter().map(IpAddr::V4).collect()),
-        Word::Absent => GlueWord::Addresses(BTreeSet::new()),
-        Word::Silent => GlueWord::NoWord,
+        LookUp::Found(addresses) => GlueWord::Addresses(addresses.into_iter().map(IpAddr::V4).collect()),
+        LookUp::Absent => GlueWord::Addresses(BTreeSet::new()),
+        LookUp::Silent => GlueWord::NoWord,
     };
     judge(claimant, own, &parents, &glue)
 }
@@ -80,10 +80,10 @@ async fn servers_at(
         let addresses = match glue.remove(name) {
             Some(addresses) => addresses,
             None => match questions.glue(name).await {
-                Word::Found(addresses) => addresses,
+                LookUp::Found(addresses) => addresses,
                 // Nobody can ask it, so nobody gets another answer from it.
-                Word::Absent => BTreeSet::new(),
-                Word::Silent => {
+                LookUp::Absent => BTreeSet::new(),
+                LookUp::Silent => {
                     found.insert(name.to_string(), None);
                     continue;
                 }

@@ -1,0 +1,140 @@
+//! Which of several objects of one kind stands for what they all want: the older one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::name::DomainName;
+
+/// An object that wants something. The first in order gets it: the older one, of equally old ones the first by key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seniority<K> {
+    /// When it was created.
+    pub created: Option<Timestamp>,
+    /// What it is called.
+    pub key: K,
+}
+
+/// What one Gslb wants, as its last pass found it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wants {
+    /// Its hosts, with the time that evidence may hold a peer's last word.
+    pub hosts: BTreeMap<DomainName, SignedDuration>,
+    /// When it was created.
+    pub created: Option<Timestamp>,
+}
+
+/// Which Gslb serves which host. The outcome does not depend on the order in which they were seen.
+#[derive(Debug, Clone)]
+pub struct Contest<K> {
+    wants: BTreeMap<K, Wants>,
+    claimants: BTreeMap<DomainName, BTreeSet<Seniority<K>>>,
+}
+
+impl<K> Default for Contest<K> {
+    fn default() -> Self {
+        Self { wants: BTreeMap::new(), claimants: BTreeMap::new() }
+    }
+}
+
+impl<K: Ord + Clone> Contest<K> {
+    /// Records what a Gslb wants; gives the other Gslbs whose hosts may change hands, and `None` if it wants what
+    /// it wanted before.
+    pub fn want(&mut self, gslb: &K, wants: Wants) -> Option<Vec<K>> {
+        let old = self.wants.get(gslb).cloned().unwrap_or_default();
+        if old == wants {
+            return None;
+        }
+        let mut affected = BTreeSet::new();
+        let claimant = |wants: &Wants| Seniority { created: wants.created, key: gslb.clone() };
+        for host in old.hosts.keys() {
+            let claimants = self.claimants.entry(host.clone()).or_default();
+            claimants.remove(&claimant(&old));
+            affected.extend(claimants.iter().map(|other| other.key.clone()));
+        }
+        for host in wants.hosts.keys() {
+            let claimants = self.claimants.entry(host.clone()).or_default();
+            affected.extend(claimants.iter().map(|other| other.key.clone()));
+            claimants.insert(claimant(&wants));
+        }
+        self.claimants.retain(|_, claimants| !claimants.is_empty());
+        if wants.hosts.is_empty() {
+            self.wants.remove(gslb);
+        } else {
+            self.wants.insert(gslb.clone(), wants);
+        }
+        Some(affected.into_iter().collect())
+    }
+
+    /// The Gslb that serves a host, if it is not this one.
+    pub fn winner_over(&self, gslb: &K, host: &DomainName) -> Option<&K> {
+        let first = self.claimants.get(host)?.first()?;
+        (first.key != *gslb).then_some(&first.key)
+    }
+
+    /// All hosts of all Gslbs, each with the longest time that evidence may hold.
+    pub fn hosts(&self) -> BTreeMap<DomainName, SignedDuration> {
+        let mut hosts: BTreeMap<DomainName, SignedDuration> = BTreeMap::new();
+        for (host, hold) in self.wants.values().flat_map(|wants| &wants.hosts) {
+            let longest = hosts.entry(host.clone()).or_insert(*hold);
+            *longest = (*longest).max(*hold);
+        }
+        hosts
+    }
+
+    /// The Gslbs that want a host, the one that serves it first.
+    pub fn wanting(&self, host: &DomainName) -> impl Iterator<Item = &K> {
+        self.claimants.get(host).into_iter().flatten().map(|claimant| &claimant.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host() -> DomainName {
+        crate::given::name("app.cloud.example.com")
+    }
+    fn wants(created: i64) -> Wants {
+        let created = Timestamp::from_second(created).ok();
+        Wants { hosts: [(host(), SignedDuration::ZERO)].into(), created }
+    }
+
+    #[test]
+    fn the_older_gslb_serves_a_host_whichever_was_seen_first() {
+        let mut contest = Contest::default();
+        contest.want(&"young", wants(2));
+        assert_eq!(contest.winner_over(&"young", &host()), None);
+        assert_eq!(contest.want(&"old", wants(1)), Some(vec!["young"]));
+        assert_eq!(contest.want(&"old", wants(1)), None);
+        assert_eq!(contest.winner_over(&"young", &host()), Some(&"old"));
+        assert_eq!(contest.winner_over(&"old", &host()), None);
+    }
+
+    #[test]
+    fn of_equally_old_gslbs_the_first_by_name_serves_a_host() {
+        let mut contest = Contest::default();
+        contest.want(&"b", wants(1));
+        contest.want(&"a", wants(1));
+        assert_eq!(contest.winner_over(&"b", &host()), Some(&"a"));
+    }
+
+    #[test]
+    fn a_gslb_that_wants_a_host_no_more_hands_it_over() {
+        let mut contest = Contest::default();
+        contest.want(&"old", wants(1));
+        contest.want(&"young", wants(2));
+        assert_eq!(contest.want(&"old", Wants::default()), Some(vec!["young"]));
+        assert_eq!(contest.winner_over(&"young", &host()), None);
+        assert_eq!(contest.wanting(&host()).collect::<Vec<_>>(), [&"young"]);
+    }
+
+    #[test]
+    fn a_host_of_several_gslbs_is_held_for_the_longest_of_their_times() {
+        let mut contest = Contest::default();
+        let longer = Wants { hosts: [(host(), SignedDuration::from_secs(300))].into(), ..wants(1) };
+        contest.want(&"old", longer);
+        contest.want(&"young", wants(2));
+        assert_eq!(contest.hosts(), [(host(), SignedDuration::from_secs(300))].into());
+    }
+}
