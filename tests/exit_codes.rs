@@ -78,6 +78,7 @@ fn a_kubeconfig_that_cannot_be_used_is_78() {
     let folder = tempfile::tempdir().unwrap();
     let (code, text) = ended(folder.path(), &["run", "--kubeconfig", "/nowhere"], &[&MINIMAL]);
     assert_eq!(code, 78, "{text}");
+    assert_eq!(text.matches("No such file").count(), 1, "the cause is told once: {text}");
 }
 
 #[test]

@@ -34,7 +34,19 @@ use crate::refine::{Rules, condition_list};
     ),
     printcolumn(name = "Serving", type_ = "string", json_path = ".status.serving.sites"),
     printcolumn(name = "Peers", type_ = "string", json_path = ".status.peersAnswering"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].reason"#,
+        priority = 1
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].message"#,
+        priority = 1
+    )
 )]
 #[serde(rename_all = "camelCase", remote = "Self")]
 pub struct GslbSpec {
@@ -44,7 +56,8 @@ pub struct GslbSpec {
     /// The object that names hosts and Services. Wins over `ingress`.
     #[serde(default, deserialize_with = "none_if_empty", skip_serializing_if = "Option::is_none")]
     pub resource_ref: Option<ResourceRef>,
-    /// An Ingress to be made for the application, where nothing else names hosts and Services.
+    /// An Ingress to be made for the application, where nothing else names hosts and Services. Not acted on yet:
+    /// write the Ingress yourself and name it in `resourceRef`.
     #[serde(default, deserialize_with = "none_if_empty", skip_serializing_if = "Option::is_none")]
     pub ingress: Option<IngressSpec>,
     /// Whether a host with several Services is healthy when any of them is, or only when all are.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::lenient::{none_if_empty, or_default};
 
-/// An Ingress to be made for the application.
+/// An Ingress to be made for the application. Not acted on yet: write the Ingress yourself and name it in
+/// `spec.resourceRef`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngressSpec {

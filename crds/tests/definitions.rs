@@ -377,12 +377,41 @@ fn what_the_change_log_says_cannot_be_edited() {
 }
 
 #[test]
+fn kubectl_get_wide_shows_why_an_object_is_not_ready() {
+    for plural in ["gslbs", "zonedelegations"] {
+        let crd = definition(plural);
+        let columns = crd["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
+        let wide = columns.iter().filter(|column| column["priority"] == 1);
+        let paths: Vec<&str> = wide.map(|column| column["jsonPath"].as_str().unwrap()).collect();
+        assert_eq!(
+            paths,
+            [
+                r#".status.conditions[?(@.type=="Ready")].reason"#,
+                r#".status.conditions[?(@.type=="Ready")].message"#
+            ],
+            "{plural}"
+        );
+    }
+}
+
+#[test]
+fn explain_says_that_an_embedded_ingress_is_not_acted_on() {
+    let crd = definition("gslbs");
+    let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+    let description = spec["properties"]["ingress"]["description"].as_str().unwrap();
+    assert!(description.contains("Not acted on yet") && description.contains("resourceRef"), "{description}");
+}
+
+#[test]
 fn kubectl_get_shows_what_each_kind_is_asked_for() {
     let names = |plural: &str| {
         columns(&definition(plural)).into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(names("gslbs"), "Hosts Strategy GeoTag Ready Serving Peers Age");
-    assert_eq!(names("zonedelegations"), "LoadBalancedZone ParentZone NegTTL Ready Delegated Age");
+    assert_eq!(names("gslbs"), "Hosts Strategy GeoTag Ready Serving Peers Age Reason Message");
+    assert_eq!(
+        names("zonedelegations"),
+        "LoadBalancedZone ParentZone NegTTL Ready Delegated Age Reason Message"
+    );
     assert_eq!(names("dnsendpoints"), "");
     assert_eq!(names("providerchanges"), "Who Object Zone Action Outcome Age Why Pod");
 }

@@ -93,11 +93,24 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Ending::Fine) => ExitCode::SUCCESS,
         Ok(Ending::Findings) => ExitCode::from(FINDINGS),
         Err(error) => {
-            let _printed = writeln!(io::stderr(), "gslb-bridge: {error:#}");
+            let _printed = writeln!(io::stderr(), "gslb-bridge: {}", told(&error));
             let configuration = error.is::<BadConfiguration>();
             ExitCode::from(if configuration { EXIT_CODE } else { FAILED })
         }
     }
+}
+
+/// The error and its causes. Some libraries say the cause in their own text too; then it is not said again.
+fn told(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if said.is_empty() {
+            said = cause;
+        } else if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said
 }
 
 fn run(command: Command) -> anyhow::Result<Ending> {

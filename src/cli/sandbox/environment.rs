@@ -71,7 +71,7 @@ impl Surroundings<'_> {
         set("ZONE_DELEGATION_RECONCILE_REQUEUE_SECONDS", "5".to_owned());
         set("PEER_SWEEP_SECONDS", "1".to_owned());
         set("DNS_SOURCE_ADDRESS", site.dns().to_string());
-        set("CHANGE_LOG_FILE", path(&self.folder_of(site).join("changes.jsonl")));
+        set("CHANGE_LOG_FILE", path(&change_log_in(self.folder, site)));
         set("INFOBLOX_GRID_HOST", host_for(site).to_string());
         set("INFOBLOX_WAPI_PORT", self.ports.wapi.to_string());
         set("INFOBLOX_WAPI_VERSION", VERSION.to_owned());
@@ -83,6 +83,11 @@ impl Surroundings<'_> {
         // controller's request is waited for as long, too.
         set("INFOBLOX_HTTP_REQUEST_TIMEOUT", "5".to_owned());
     }
+}
+
+/// The shipped lines of a site's change log, which `changes verify --against` takes.
+pub(super) fn change_log_in(folder: &Path, site: Site) -> PathBuf {
+    folder.join(site.tag()).join("changes.jsonl")
 }
 
 #[cfg(test)]

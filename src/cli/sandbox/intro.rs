@@ -43,6 +43,10 @@ pub(super) fn ready(world: &World, ready_file: Option<&Path>) -> String {
         world.grid.url(),
     ));
     line(format!("curl {}", world.ports.application_of(Site::Eu)));
+    line(format!(
+        "gslb-bridge changes verify --context eu --against {}",
+        super::environment::change_log_in(world.folder(), Site::Eu).display()
+    ));
     line(
         "gslb-bridge sandbox inject app-down eu     # and app-up, isolate, wapi-503, …: see --help"
             .to_owned(),

@@ -170,11 +170,15 @@ impl World {
                 missing.push(format!("{site} answers: {answer}"));
             }
             let cluster = self.cluster(site);
-            let objects =
-                [("Gslb", cluster.gslb_conditions()), ("ZoneDelegation", cluster.delegation_conditions())];
-            for (kind, conditions) in objects {
-                if !is_true(&conditions, "Ready") {
-                    missing.push(format!("the {kind} of {site} is not Ready: {conditions:?}"));
+            let (gslb, delegation) = (cluster.gslb_conditions(), cluster.delegation_conditions());
+            let needed = [
+                ("Gslb", &gslb, "Ready"),
+                ("Gslb", &gslb, "PeersReachable"),
+                ("ZoneDelegation", &delegation, "Ready"),
+            ];
+            for (kind, conditions, condition) in needed {
+                if !is_true(conditions, condition) {
+                    missing.push(format!("the {kind} of {site} is not {condition}: {conditions:?}"));
                 }
             }
         }
