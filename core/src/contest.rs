@@ -22,13 +22,23 @@ pub struct Wants {
     pub hosts: BTreeMap<DomainName, SignedDuration>,
     /// When it was created.
     pub created: Option<Timestamp>,
+    /// Whether a spec of it was ever accepted. One that never was serves nothing, so it stands behind all that
+    /// were, and holds the place of a host that nobody else wants.
+    pub accepted: bool,
+}
+
+/// A Gslb that wants a host; the first in order gets it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct HostClaimant<K> {
+    never_accepted: bool,
+    seniority: Seniority<K>,
 }
 
 /// Which Gslb serves which host. The outcome does not depend on the order in which they were seen.
 #[derive(Debug, Clone)]
 pub struct Contest<K> {
     wants: BTreeMap<K, Wants>,
-    claimants: BTreeMap<DomainName, BTreeSet<Seniority<K>>>,
+    claimants: BTreeMap<DomainName, BTreeSet<HostClaimant<K>>>,
 }
 
 impl<K> Default for Contest<K> {
@@ -46,15 +56,18 @@ impl<K: Ord + Clone> Contest<K> {
             return None;
         }
         let mut affected = BTreeSet::new();
-        let claimant = |wants: &Wants| Seniority { created: wants.created, key: gslb.clone() };
+        let claimant = |wants: &Wants| HostClaimant {
+            never_accepted: !wants.accepted,
+            seniority: Seniority { created: wants.created, key: gslb.clone() },
+        };
         for host in old.hosts.keys() {
             let claimants = self.claimants.entry(host.clone()).or_default();
             claimants.remove(&claimant(&old));
-            affected.extend(claimants.iter().map(|other| other.key.clone()));
+            affected.extend(claimants.iter().map(|other| other.seniority.key.clone()));
         }
         for host in wants.hosts.keys() {
             let claimants = self.claimants.entry(host.clone()).or_default();
-            affected.extend(claimants.iter().map(|other| other.key.clone()));
+            affected.extend(claimants.iter().map(|other| other.seniority.key.clone()));
             claimants.insert(claimant(&wants));
         }
         self.claimants.retain(|_, claimants| !claimants.is_empty());
@@ -68,14 +81,15 @@ impl<K: Ord + Clone> Contest<K> {
 
     /// The Gslb that serves a host, if it is not this one.
     pub fn winner_over(&self, gslb: &K, host: &DomainName) -> Option<&K> {
-        let first = self.claimants.get(host)?.first()?;
-        (first.key != *gslb).then_some(&first.key)
+        let first = self.wanting(host).next()?;
+        (first != gslb).then_some(first)
     }
 
-    /// All hosts of all Gslbs, each with the longest time that evidence may hold.
+    /// All hosts of all accepted Gslbs, each with the longest time that evidence may hold.
     pub fn hosts(&self) -> BTreeMap<DomainName, SignedDuration> {
         let mut hosts: BTreeMap<DomainName, SignedDuration> = BTreeMap::new();
-        for (host, hold) in self.wants.values().flat_map(|wants| &wants.hosts) {
+        for (host, hold) in self.wants.values().filter(|wants| wants.accepted).flat_map(|wants| &wants.hosts)
+        {
             let longest = hosts.entry(host.clone()).or_insert(*hold);
             *longest = (*longest).max(*hold);
         }
@@ -84,7 +98,7 @@ impl<K: Ord + Clone> Contest<K> {
 
     /// The Gslbs that want a host, the one that serves it first.
     pub fn wanting(&self, host: &DomainName) -> impl Iterator<Item = &K> {
-        self.claimants.get(host).into_iter().flatten().map(|claimant| &claimant.key)
+        self.claimants.get(host).into_iter().flatten().map(|claimant| &claimant.seniority.key)
     }
 }
 
@@ -97,7 +111,7 @@ mod tests {
     }
     fn wants(created: i64) -> Wants {
         let created = Timestamp::from_second(created).ok();
-        Wants { hosts: [(host(), SignedDuration::ZERO)].into(), created }
+        Wants { hosts: [(host(), SignedDuration::ZERO)].into(), created, accepted: true }
     }
 
     #[test]
@@ -127,6 +141,18 @@ mod tests {
         assert_eq!(contest.want(&"old", Wants::default()), Some(vec!["young"]));
         assert_eq!(contest.winner_over(&"young", &host()), None);
         assert_eq!(contest.wanting(&host()).collect::<Vec<_>>(), [&"young"]);
+    }
+
+    #[test]
+    fn a_gslb_that_was_never_accepted_stands_behind_every_other_and_is_told_of_them() {
+        let mut contest = Contest::default();
+        contest.want(&"never", Wants { accepted: false, ..wants(1) });
+        assert_eq!((contest.winner_over(&"never", &host()), contest.hosts()), (None, [].into()));
+        assert_eq!(contest.want(&"young", wants(2)), Some(vec!["never"]));
+        assert_eq!(contest.winner_over(&"never", &host()), Some(&"young"));
+        assert_eq!(contest.winner_over(&"young", &host()), None);
+        assert_eq!(contest.want(&"never", wants(1)), Some(vec!["young"]));
+        assert_eq!(contest.winner_over(&"young", &host()), Some(&"never"));
     }
 
     #[test]

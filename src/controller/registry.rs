@@ -74,7 +74,7 @@ impl Registry {
         self.lock().contest.winner_over(gslb, host).cloned()
     }
 
-    /// All hosts of all Gslbs, each with the longest time that evidence may hold.
+    /// All hosts of all accepted Gslbs, each with the longest time that evidence may hold.
     pub(crate) fn hosts(&self) -> BTreeMap<DomainName, SignedDuration> {
         self.lock().contest.hosts()
     }
@@ -111,7 +111,11 @@ mod tests {
         DomainName::parse("app.cloud.example.com").unwrap()
     }
     fn wants(created: &str) -> Wants {
-        Wants { hosts: [(host(), SignedDuration::ZERO)].into(), created: Some(created.parse().unwrap()) }
+        Wants {
+            hosts: [(host(), SignedDuration::ZERO)].into(),
+            created: Some(created.parse().unwrap()),
+            accepted: true,
+        }
     }
 
     #[test]

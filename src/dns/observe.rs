@@ -25,6 +25,8 @@ const FALLBACK_TTL: i64 = 60;
 /// Who was first: the oldest object keeps a name that two objects have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Claim {
+    /// The object only holds places: one of a Gslb that was never accepted. It stands behind all others.
+    holds_places: bool,
     created: Timestamp,
     /// `namespace/name`, or the name of an object without namespace.
     object: String,
@@ -61,7 +63,8 @@ impl Published {
             hosts.entry(owner_name.clone()).or_insert_with(|| empty(owner_name, entry.answer, entry.ttl));
         }
         add_counterparts(&mut hosts);
-        let claim = claim(object);
+        let holds_places = object.spec.endpoints.is_empty() && matches!(object.accepted_strategy(), Ok(None));
+        let claim = Claim { holds_places, ..claim(object) };
         for problem in &mut problems {
             *problem = format!("DNSEndpoint {}: {problem}", claim.object);
         }
@@ -287,7 +290,7 @@ fn claim<K: Resource>(object: &K) -> Claim {
     let meta = object.meta();
     // The API server sets the time at creation; an object without it cannot have come first.
     let created = meta.creation_timestamp.as_ref().map_or(Timestamp::MAX, |time| time.0);
-    Claim { created, object: object_name(meta) }
+    Claim { holds_places: false, created, object: object_name(meta) }
 }
 
 /// `namespace/name`, or the name alone.

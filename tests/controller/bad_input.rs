@@ -38,6 +38,30 @@ async fn an_unknown_strategy() {
     assert!(message.contains("fastest") && message.contains("failover"), "{message}");
 }
 
+/// Its host exists, and another Gslb that is accepted takes it at once, older or not.
+#[tokio::test(start_paused = true)]
+async fn the_host_of_a_gslb_that_was_never_accepted_is_held_until_another_one_serves_it() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    application(&cluster.api, "other", &[HOST]);
+    cluster.api.apply_object(gslb("app", json!({"type": "fastest"}))).unwrap();
+    let _running = cluster.run();
+    let held = || {
+        let endpoint = cluster.api.get("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app")?;
+        Some(endpoint["metadata"]["annotations"]["gslb-bridge.io/hosts"].clone())
+    };
+    eventually("the host is held", || {
+        (held()? == json!(format!(r#"{{"{HOST}":{{"answer":"NoData","ttl":30}}}}"#))).then_some(())
+    })
+    .await;
+    assert_eq!(cluster.records("app"), Some(vec![]));
+    cluster.api.apply_object(gslb("other", round_robin())).unwrap();
+    cluster.publishes("other", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    eventually("the host is let go", || held()?.is_null().then_some(())).await;
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_weight_of_10010() {
     let strategy = json!({"type": "roundRobin", "weight": {"us": 10_010}});

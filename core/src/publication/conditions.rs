@@ -39,7 +39,7 @@ fn accepted_condition(
     if !spec.is_empty() {
         let after = match &publication.accepted {
             Some(accepted) => format!("the last accepted strategy ({}) goes on", accepted.strategy.label()),
-            None => "nothing is published".to_owned(),
+            None => "no record is published".to_owned(),
         };
         return Condition::bad(kind, "SpecInvalid", format!("{}; {after}", join(spec)));
     }

@@ -18,6 +18,7 @@ use crate::name::{DomainName, GeoTag};
 use crate::peer::ToldState;
 use crate::published::{EmptyAnswer, UnansweredHost, UnansweredHosts};
 use crate::strategy::{Accepted, RawStrategy};
+use crate::ttl::Ttl;
 use crate::zone::{HostProblem, Zone, zone_of};
 
 pub use exposed::Exposed;
@@ -152,7 +153,7 @@ pub struct Publication {
     pub endpoints: Vec<Endpoint>,
     /// Hosts of this Gslb without a record.
     pub unanswered: UnansweredHosts,
-    /// The strategy that is in force now; `None`: none was ever accepted, nothing is published.
+    /// The strategy that is in force now; `None`: none was ever accepted, so there is no record.
     pub accepted: Option<Accepted>,
     /// The hosts that are served, in the order of the referenced object.
     pub hosts: Vec<HostReport>,
@@ -179,9 +180,20 @@ pub fn publish(seen: &Observation<'_>, now: Timestamp) -> Publication {
             publish_host(seen, &accepted, server, &mut publication, now);
         }
         publication.endpoints.sort_by_key(order);
+    } else {
+        publication.unanswered = never_accepted(seen, &hosts);
     }
     publication.conditions = conditions::conditions(seen, &publication, &spec_problems, &host_problems);
     publication
+}
+
+/// The hosts of a Gslb of which no spec was ever accepted: they exist, and here they have no target. The other
+/// clusters are not asked about them, so what those would say is not known.
+fn never_accepted(seen: &Observation<'_>, hosts: &[Served]) -> UnansweredHosts {
+    let alone = seen.members.iter().all(|member| *member == seen.own);
+    let answer = if alone { EmptyAnswer::NoData } else { EmptyAnswer::ServFail };
+    let entry = |served: &Served| (served.host.clone(), UnansweredHost { answer, ttl: Ttl::DEFAULT });
+    UnansweredHosts(hosts.iter().map(entry).collect())
 }
 
 /// Hosts by name, the local record of a host before its own.

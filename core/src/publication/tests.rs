@@ -2,7 +2,6 @@ use super::*;
 use crate::condition::{ConditionKind, Truth};
 use crate::given::{FRA, LAST_RESORT, NOW, NYC, SIN, addresses, name, tag, targets};
 use crate::peer::{Tier, ToldState};
-use crate::ttl::Ttl;
 
 const HOST: &str = "shop.glb.example.org";
 const OTHER: &str = "api.glb.example.org";
@@ -157,15 +156,27 @@ fn a_fleet_of_one_cluster_has_no_peers_to_reach() {
 }
 
 #[test]
-fn an_unknown_strategy_publishes_nothing_and_says_which_exist() {
+fn an_unknown_strategy_publishes_no_record_and_says_which_exist() {
     let publication = pass().healthy(HOST).strategy(|raw| raw.kind = "fastest".into()).publish();
     assert_eq!(publication.endpoints, []);
     assert_eq!(publication.accepted, None);
     let (status, reason, message) = publication.accepted();
     assert_eq!((status, reason), (Truth::False, "SpecInvalid"));
     assert!(message.contains("fastest") && message.contains("roundRobin"), "{message}");
-    assert!(message.ends_with("nothing is published"), "{message}");
+    assert!(message.ends_with("no record is published"), "{message}");
     assert_eq!(publication.ready(), (Truth::False, "SpecInvalid", message));
+}
+
+/// Design §2.4: the name exists, and the other clusters may serve it.
+#[test]
+fn the_hosts_of_a_gslb_that_was_never_accepted_are_known_and_not_denied() {
+    let invalid =
+        pass().healthy(HOST).healthy(OTHER).taken(OTHER, "web/other").strategy(|raw| raw.kind.clear());
+    assert_eq!(invalid.publish().unanswered, unanswered(HOST, EmptyAnswer::ServFail));
+    let alone = Pass { members: vec![tag("fra")], ..invalid };
+    assert_eq!(alone.publish().unanswered, unanswered(HOST, EmptyAnswer::NoData));
+    let accepted = pass().healthy(HOST).strategy(|raw| raw.kind = "fastest".into()).in_force("roundRobin");
+    assert_eq!(accepted.publish().unanswered, UnansweredHosts::default());
 }
 
 #[test]
@@ -175,7 +186,7 @@ fn a_weight_of_10010_is_refused_with_its_limit() {
     assert_eq!(publication.endpoints, []);
     assert_eq!(
         publication.accepted().2,
-        "spec.strategy.weight of nyc is 10010; write a number from 0 to 1000; nothing is published"
+        "spec.strategy.weight of nyc is 10010; write a number from 0 to 1000; no record is published"
     );
 }
 

@@ -15,7 +15,7 @@ use crate::controller::write::{Need, Write};
 pub(crate) enum Applied {
     /// It holds what was decided.
     Published,
-    /// Nothing was ever accepted, so there is nothing to publish.
+    /// Nothing was ever accepted, and no host is known whose place could be held.
     Nothing,
     /// An object of this name belongs to somebody else.
     Foreign,
@@ -37,14 +37,17 @@ pub(crate) async fn apply(
     endpoint: Option<&EndpointFacts>,
     now: Timestamp,
 ) -> kube::Result<Applied> {
-    if publication.accepted.is_none() {
+    let uid = gslb.uid().unwrap_or_default();
+    let foreign = endpoint.is_some_and(|facts| facts.owner.as_ref() != Some(&uid));
+    if publication.accepted.is_none()
+        && (foreign || endpoint.is_none() && publication.unanswered.0.is_empty())
+    {
         return Ok(Applied::Nothing);
     }
-    let uid = gslb.uid().unwrap_or_default();
-    if endpoint.is_some_and(|facts| facts.owner.as_ref() != Some(&uid)) {
+    if foreign {
         return Ok(Applied::Foreign);
     }
-    let object = desired(gslb, &strategy_in_force(gslb, publication, endpoint), publication);
+    let object = desired(gslb, strategy_in_force(gslb, publication, endpoint).as_ref(), publication);
     let key = Key::of(gslb);
     let wanted = view(&object);
     let live = endpoint.map(|facts| &facts.live);
@@ -61,15 +64,16 @@ pub(crate) async fn apply(
     Ok(Applied::Published)
 }
 
-/// The spec as written if it was accepted, else the one that goes on.
+/// The spec as written if it was accepted, else the one that goes on; `None`: none was ever accepted.
 fn strategy_in_force(
     gslb: &Gslb,
     publication: &Publication,
     endpoint: Option<&EndpointFacts>,
-) -> gslb::Strategy {
+) -> Option<gslb::Strategy> {
+    let accepted = publication.accepted.as_ref()?;
     let written = &gslb.spec.strategy;
-    if super::live::raw_strategy(written).accept().ok() == publication.accepted {
-        return written.clone();
+    if super::live::raw_strategy(written).accept().ok().as_ref() == Some(accepted) {
+        return Some(written.clone());
     }
-    endpoint.and_then(|facts| facts.raw_in_force.clone()).unwrap_or_else(|| written.clone())
+    endpoint.and_then(|facts| facts.raw_in_force.clone()).or_else(|| Some(written.clone()))
 }

@@ -120,14 +120,16 @@ pub(crate) fn body(object: &DnsEndpoint, seen: Option<&EndpointFacts>) -> Value 
     body
 }
 
-/// The object that a Gslb's publication makes (contract §3.1).
-pub(crate) fn desired(gslb: &Gslb, raw: &gslb::Strategy, publication: &Publication) -> DnsEndpoint {
+/// The object that a Gslb's publication makes (contract §3.1); `raw` is the strategy in force.
+pub(crate) fn desired(gslb: &Gslb, raw: Option<&gslb::Strategy>, publication: &Publication) -> DnsEndpoint {
     let dns_type = DNS_TYPE_KEYS.map(|key| (key.to_owned(), marks::DNS_TYPE_LOCAL.to_owned()));
     let mut annotations = BTreeMap::from(dns_type.clone());
     if !publication.unanswered.0.is_empty() {
         annotations.insert(marks::UNANSWERED_HOSTS.to_owned(), publication.unanswered.to_annotation());
     }
-    annotations.insert(marks::ACCEPTED_STRATEGY.to_owned(), json!(raw).to_string());
+    if let Some(raw) = raw {
+        annotations.insert(marks::ACCEPTED_STRATEGY.to_owned(), json!(raw).to_string());
+    }
     let metadata = ObjectMeta {
         name: Some(gslb.name_any()),
         namespace: gslb.namespace(),

@@ -121,14 +121,12 @@ fn want(
     };
     let hold = raw_strategy(&gslb.spec.strategy).accept().ok().and_then(|accepted| accepted.hold);
     let hold = hold.map_or_else(|| context.default_hold(), signed);
-    // A Gslb that was never accepted serves nothing, so it takes no host from another.
     let accepted = raw_strategy(&gslb.spec.strategy).accept().is_ok()
         || context.endpoints.get(&Key::of(gslb)).is_some_and(|facts| facts.in_force().is_some());
-    let servers = if accepted { servers } else { &[][..] };
     let hosts: BTreeMap<DomainName, _> =
         servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
     let created = gslb.creation_timestamp().map(|time| time.0);
-    context.registry.want(&Key::of(gslb), Wants { hosts, created })
+    context.registry.want(&Key::of(gslb), Wants { hosts, created, accepted })
 }
 
 /// Follows the reference. The dependency is recorded before the object is read, so no change is missed.

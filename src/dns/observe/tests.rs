@@ -87,6 +87,23 @@ fn pairs(lines: &[(&str, &str)]) -> Vec<(String, String)> {
 const OLD: &str = "2026-11-30T10:00:00Z";
 const NEW: &str = "2026-11-30T11:00:00Z";
 
+/// A Gslb that was never accepted says only that its hosts exist.
+#[test]
+fn an_object_that_only_holds_places_gives_way_to_a_younger_one_with_records() {
+    let held = r#"{"app.cloud.example.com":{"answer":"NoData","ttl":30}}"#;
+    let place = endpoint_object("a-place", OLD, json!([]), held);
+    let record = json!([{"dnsName": "app.cloud.example.com", "recordType": "A", "targets": ["192.0.2.10"]}]);
+    let serving = published("serving", NEW, record);
+    let zones = [delegated("cloud.example.com", "example.com", 30, &[])];
+    let served = |objects: &[Arc<Published>]| {
+        let (inputs, problems) = compose(&settings(vec![], None, &[]), &zones, objects);
+        let host = inputs.hosts.iter().find(|host| host.owner_name.as_str() == "app.cloud.example.com");
+        (host.map(|host| host.sets.len()), problems)
+    };
+    assert_eq!(served(std::slice::from_ref(&place)), (Some(0), vec![]));
+    assert_eq!(served(&[place, serving]), (Some(1), vec![]));
+}
+
 #[test]
 fn a_bad_entry_is_left_out_and_the_others_are_served() {
     let object = published(
