@@ -1,29 +1,45 @@
 //! How fast a whole fleet follows an application, what it costs, and that it rests.
 //!
-//! `cargo bench --bench sandbox` starts the sandbox of the same build, fails and restores the application of `eu`
-//! 50 times, and asks the DNS servers of all clusters. Time counts from the API server's reply to the patch of the
-//! EndpointSlice to the first answer that shows it. Then nothing is touched for a minute (`REST_SECONDS`), and the
-//! revisions of the three Kubernetes APIs tell whether anybody wrote.
+//! `cargo bench --bench sandbox` starts the sandbox of the same build and measures it with 1, 50 and 500 Gslbs in each
+//! cluster, the last time also with one cluster cut off. Each round fails and restores the application of `eu` 50
+//! times and asks the DNS servers; time counts from the API server's reply to the patch of the EndpointSlice to the
+//! first answer that shows it. Then nothing is touched for a minute (`REST_SECONDS`), and the revisions of the three
+//! Kubernetes APIs tell whether anybody wrote.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that fails has nothing to report")]
 #![allow(clippy::print_stdout, reason = "the report")]
 
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use futures::{StreamExt, stream};
+use gslb_crds::Gslb;
 use hickory_proto::op::{Message, MessageType, OpCode, Query};
 use hickory_proto::rr::{Name, RData, RecordType};
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Namespace, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kube::api::{ListParams, Patch, PatchParams};
+use k8s_openapi::api::networking::v1::Ingress;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
+use kube::{Api, Client, Config, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 const TRIALS: usize = 50;
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Where the sample application lives.
+const NAMESPACE: &str = "demo";
+
+/// Gslbs in each cluster, round by round.
+const FLEETS: [usize; 3] = [1, 50, 500];
+/// Requests under way while a fleet is made.
+const MAKERS: usize = 8;
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
@@ -31,10 +47,23 @@ fn main() {
     let start = Instant::now();
     let sandbox = Sandbox::start(&ready_file);
     let ready = sandbox.wait(&ready_file);
-    println!("ready file                            {:>8.2} s", start.elapsed().as_secs_f64());
+    println!("ready file                                {:>8.2} s", start.elapsed().as_secs_f64());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(measure(&ready));
-    println!("memory of all processes (sum of RSS)  {:>8} MiB", sandbox.memory() / 1024);
+    runtime.block_on(async {
+        let fleet = Fleet::of(&ready).await;
+        for gslbs in FLEETS {
+            println!("{gslbs} Gslbs in each cluster");
+            fleet.grow_to(gslbs).await;
+            fleet.react(&["eu", "us", "za"]).await;
+            fleet.rest().await;
+            println!("  memory of all processes (sum of RSS)    {:>8} MiB", sandbox.memory() / 1024);
+        }
+        println!("the same, za cut off");
+        Sandbox::inject(&ready_file, &["isolate", "za"]);
+        fleet.lose_a_peer("eu").await;
+        fleet.react(&["eu", "us"]).await;
+        fleet.rest().await;
+    });
 }
 
 struct Sandbox(Child);
@@ -55,6 +84,12 @@ impl Sandbox {
             assert!(start.elapsed() < PATIENCE, "the sandbox got not ready");
             std::thread::yield_now();
         }
+    }
+
+    fn inject(ready_file: &Path, fault: &[&str]) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gslb-bridge"));
+        command.args(["sandbox", "inject"]).args(fault).arg("--ready-file").arg(ready_file);
+        assert!(command.stdout(Stdio::null()).status().unwrap().success(), "cannot inject {fault:?}");
     }
 
     /// KiB of the sandbox and its children; 0 where there is no `/proc`.
@@ -83,55 +118,157 @@ fn field(pid: u32, name: &str) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
-async fn measure(ready: &Value) {
-    let kubeconfig = ready["kubeconfig"].as_str().unwrap();
-    let host = Name::from_ascii(ready["host"].as_str().unwrap()).unwrap();
-    let eu = ready["clusters"]["eu"]["targets"][0].as_str().unwrap().to_owned();
-    let server =
-        |site: &str| -> SocketAddr { ready["clusters"][site]["dns"].as_str().unwrap().parse().unwrap() };
-    let slices: Api<EndpointSlice> = Api::namespaced(client(kubeconfig, "eu").await, "demo");
-    let mut times = [("eu", Vec::new()), ("us", Vec::new()), ("za", Vec::new())];
-    for trial in 0..TRIALS {
-        let healthy = trial % 2 == 1;
-        let body = json!({"endpoints": [{"addresses": [eu], "conditions": {"ready": healthy}}]});
-        slices.patch("app-1", &PatchParams::default(), &Patch::Merge(&body)).await.unwrap();
-        let patched = Instant::now();
-        for (site, times) in &mut times {
-            while answers(server(site), &host).contains(&eu) != healthy {
-                assert!(patched.elapsed() < PATIENCE, "{site} did not follow");
-            }
-            times.push(patched.elapsed());
+/// The three clusters, from outside.
+struct Fleet {
+    host: Name,
+    /// The address of the application in `eu`.
+    target: String,
+    servers: BTreeMap<String, SocketAddr>,
+    apis: BTreeMap<String, Client>,
+}
+
+impl Fleet {
+    async fn of(ready: &Value) -> Self {
+        let kubeconfig = ready["kubeconfig"].as_str().unwrap();
+        let (mut servers, mut apis) = (BTreeMap::new(), BTreeMap::new());
+        for (site, cluster) in ready["clusters"].as_object().unwrap() {
+            servers.insert(site.clone(), cluster["dns"].as_str().unwrap().parse().unwrap());
+            apis.insert(site.clone(), client(kubeconfig, site).await);
+        }
+        Self {
+            host: Name::from_ascii(ready["host"].as_str().unwrap()).unwrap(),
+            target: ready["clusters"]["eu"]["targets"][0].as_str().unwrap().to_owned(),
+            servers,
+            apis,
         }
     }
-    for (site, mut times) in times {
-        times.sort();
-        let median = times[TRIALS / 2].as_secs_f64() * 1e3;
-        let worst = times[TRIALS - 1].as_secs_f64() * 1e3;
-        println!("patch in eu -> answer of {site}           {median:>8.1} ms median, {worst:.1} ms worst");
+
+    /// Adds Gslbs until there are so many in each cluster, and waits until all of them are ready.
+    async fn grow_to(&self, gslbs: usize) {
+        for api in self.apis.values() {
+            let gslb_api: Api<Gslb> = Api::namespaced(api.clone(), NAMESPACE);
+            let existing = gslb_api.list(&ListParams::default()).await.unwrap().items.len();
+            if gslbs > 1 && existing == 1 {
+                create::<Service>(
+                    api,
+                    json!({"metadata": {"name": "fleet"}, "spec": {"ports": [{"port": 80}]}}),
+                )
+                .await;
+                let metadata = json!({"name": "fleet-1", "labels": {"kubernetes.io/service-name": "fleet"}});
+                let endpoints = json!([{"addresses": ["127.0.1.99"], "conditions": {"ready": true}}]);
+                let slice = json!({"metadata": metadata, "addressType": "IPv4", "endpoints": endpoints});
+                create::<EndpointSlice>(api, slice).await;
+            }
+            let missing = (existing..gslbs).map(|number| add_gslb(api, format!("app-{number}")));
+            stream::iter(missing).buffer_unordered(MAKERS).collect::<Vec<()>>().await;
+        }
+        for (site, api) in &self.apis {
+            let what = format!("not all Gslbs of {site} are ready");
+            until(&what, async || ready_gslbs(api).await == gslbs).await;
+        }
     }
-    rest(kubeconfig).await;
+
+    async fn lose_a_peer(&self, site: &str) {
+        let api = Api::<Gslb>::namespaced(self.apis[site].clone(), NAMESPACE);
+        let lost = async || {
+            let gslbs = api.list(&ListParams::default()).await.unwrap();
+            gslbs.iter().all(|gslb| condition(gslb, "PeersReachable") == Some("False"))
+        };
+        until("the silent peer was not noticed", lost).await;
+    }
+
+    /// Fails and restores the application of `eu`, and times the answers of `sites`.
+    async fn react(&self, sites: &[&str]) {
+        let slices: Api<EndpointSlice> = Api::namespaced(self.apis["eu"].clone(), NAMESPACE);
+        let mut times = vec![Vec::new(); sites.len()];
+        for trial in 0..TRIALS {
+            let healthy = trial % 2 == 1;
+            let endpoints = json!([{"addresses": [self.target], "conditions": {"ready": healthy}}]);
+            let body = json!({ "endpoints": endpoints });
+            slices.patch("app-1", &PatchParams::default(), &Patch::Merge(&body)).await.unwrap();
+            let patched = Instant::now();
+            for (site, times) in sites.iter().zip(&mut times) {
+                while answers(self.servers[*site], &self.host).contains(&self.target) != healthy {
+                    assert!(patched.elapsed() < PATIENCE, "{site} did not follow");
+                }
+                times.push(patched.elapsed());
+            }
+        }
+        for (site, mut times) in sites.iter().zip(times) {
+            times.sort();
+            let median = times[TRIALS / 2].as_secs_f64() * 1e3;
+            let worst = times[TRIALS - 1].as_secs_f64() * 1e3;
+            println!(
+                "  patch in eu -> answer of {site}             {median:>8.1} ms median, {worst:.1} ms worst"
+            );
+        }
+    }
+
+    async fn rest(&self) {
+        let seconds = std::env::var("REST_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+        // What the last trial set off has come to rest.
+        tokio::time::sleep(Duration::from_secs(15)).await;
+        let before = self.revisions().await;
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        let writes = self.revisions().await - before;
+        println!("  writes of all clusters in {seconds:>4} s at rest {writes:>8}");
+    }
+
+    /// Sum over the clusters. The revision of a list is the revision of the whole in-memory API.
+    async fn revisions(&self) -> u64 {
+        let mut revisions = 0;
+        for api in self.apis.values() {
+            let list = Api::<Namespace>::all(api.clone()).list(&ListParams::default()).await.unwrap();
+            revisions += list.metadata.resource_version.unwrap().parse::<u64>().unwrap();
+        }
+        revisions
+    }
 }
 
-/// The revision of a list is the revision of the whole in-memory API.
-async fn rest(kubeconfig: &str) {
-    let seconds = std::env::var("REST_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
-    // What the last trial set off has come to rest.
-    tokio::time::sleep(Duration::from_secs(15)).await;
-    let before = revisions(kubeconfig).await;
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
-    let writes: u64 =
-        revisions(kubeconfig).await.iter().zip(before).map(|(after, before)| after - before).sum();
-    println!("writes of all clusters in {seconds} s at rest {writes:>8}");
+/// A Gslb and its Ingress, with a host of its own.
+async fn add_gslb(api: &Client, name: String) {
+    let backend = json!({"service": {"name": "fleet", "port": {"number": 80}}});
+    let paths = json!([{"path": "/", "pathType": "Prefix", "backend": backend}]);
+    let rules = json!([{"host": format!("{name}.cloud.example.com"), "http": {"paths": paths}}]);
+    let status = json!({"loadBalancer": {"ingress": [{"ip": "127.0.1.99"}]}});
+    create::<Ingress>(api, json!({"metadata": {"name": name}, "spec": {"rules": rules}})).await;
+    let ingresses: Api<Ingress> = Api::namespaced(api.clone(), NAMESPACE);
+    let patch = Patch::Merge(json!({ "status": status }));
+    ingresses.patch_status(&name, &PatchParams::default(), &patch).await.unwrap();
+    let reference = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": name});
+    let spec = json!({"resourceRef": reference, "strategy": {"type": "roundRobin", "dnsTtlSeconds": 5}});
+    create::<Gslb>(api, json!({"metadata": {"name": name}, "spec": spec})).await;
 }
 
-async fn revisions(kubeconfig: &str) -> Vec<u64> {
-    let mut revisions = Vec::new();
-    for context in ["eu", "us", "za"] {
-        let api: Api<Namespace> = Api::all(client(kubeconfig, context).await);
-        let list = api.list(&ListParams::default()).await.unwrap();
-        revisions.push(list.metadata.resource_version.unwrap().parse().unwrap());
+async fn create<K>(client: &Client, object: Value)
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + DeserializeOwned
+        + Serialize
+        + Clone
+        + Debug,
+{
+    let api: Api<K> = Api::namespaced(client.clone(), NAMESPACE);
+    api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+}
+
+async fn ready_gslbs(client: &Client) -> usize {
+    let api: Api<Gslb> = Api::namespaced(client.clone(), NAMESPACE);
+    let gslbs = api.list(&ListParams::default()).await.unwrap();
+    gslbs.iter().filter(|gslb| condition(gslb, "Ready") == Some("True")).count()
+}
+
+fn condition<'a>(gslb: &'a Gslb, kind: &str) -> Option<&'a str> {
+    let conditions = &gslb.status.as_ref()?.conditions;
+    Some(&conditions.iter().find(|condition| condition.type_ == kind)?.status)
+}
+
+async fn until(what: &str, check: impl AsyncFn() -> bool) {
+    let start = Instant::now();
+    while !check().await {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    revisions
 }
 
 async fn client(kubeconfig: &str, context: &str) -> Client {
