@@ -66,7 +66,7 @@ struct Vitals {
 impl Vitals {
     fn new(registry: &mut MetricsRegistry, settings: &Settings) -> Self {
         Self {
-            metrics: Metrics::new(registry, &settings.namespace),
+            metrics: Metrics::new(registry, &settings.namespace, &settings.geo_tag),
             progress: Progress::new(),
             readiness: Readiness::waiting_for(["inputs"]),
         }

@@ -8,7 +8,7 @@ pub mod daemon;
 pub mod dns;
 pub mod health;
 mod kube_call;
-mod metrics;
+pub mod metrics;
 mod peer;
 mod provision;
 pub mod question;

@@ -4,25 +4,34 @@ use std::fs;
 use std::path::Path;
 
 use gslb_bridge::config::{VARIABLES, Variable};
+use gslb_bridge::metrics;
 
-const BEGIN: &str = "<!-- variables: begin -->\n";
-const END: &str = "<!-- variables: end -->\n";
-
-/// With `UPDATE_DOCS` in the environment the table is written instead.
 #[test]
 fn the_reference_lists_every_environment_variable() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
-    let found = fs::read_to_string(&path).unwrap();
-    let (before, rest) = found.split_once(BEGIN).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
     let rows: String = VARIABLES.iter().map(row).collect();
-    let head = "| Variable | Default | Meaning |\n|---|---|---|\n";
-    let wanted = [before, BEGIN, head, &rows, END, after].concat();
+    let table = format!("| Variable | Default | Meaning |\n|---|---|---|\n{rows}");
+    assert_says("docs/configuration.md", "variables", &table);
+}
+
+#[test]
+fn the_reference_lists_every_metric_of_run() {
+    assert_says("docs/operating.md", "metrics", &metrics::reference());
+}
+
+/// The part of the document between the marks of that name is `wanted`. With `UPDATE_DOCS` in the environment it is
+/// written instead.
+fn assert_says(document: &str, part: &str, wanted: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(document);
+    let (begin, end) = (format!("<!-- {part}: begin -->\n"), format!("<!-- {part}: end -->\n"));
+    let found = fs::read_to_string(&path).unwrap();
+    let (before, rest) = found.split_once(&begin).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    let wanted = [before, &begin, wanted, &end, after].concat();
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, wanted).unwrap();
         return;
     }
-    assert!(found == wanted, "docs/configuration.md is out of date: UPDATE_DOCS=1 cargo test --test docs");
+    assert!(found == wanted, "{document} is out of date: UPDATE_DOCS=1 cargo test --test docs");
 }
 
 fn row(variable: &Variable) -> String {

@@ -5,6 +5,7 @@
 
 mod conditions;
 mod exposed;
+mod figures;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,7 @@ use crate::ttl::Ttl;
 use crate::zone::{HostProblem, Zone, zone_of};
 
 pub use exposed::Exposed;
+pub use self::figures::{ByHealth, Figures, StrategyFigures};
 
 /// A Service by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

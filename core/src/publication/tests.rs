@@ -373,3 +373,31 @@ fn a_host_told_to_be_down_stays_so_while_the_peers_are_asked_anew() {
     down.seen.standing_down = [name(HOST)].into();
     assert_eq!(down.publish().unanswered, unanswered(HOST, EmptyAnswer::NoData));
 }
+
+#[test]
+fn the_figures_of_a_pass_are_sums_over_its_hosts() {
+    let pass = pass()
+        .strategy(|raw| {
+            raw.kind = "failover".into();
+            raw.primary_geo_tag = Some("nyc".into());
+        })
+        .healthy(HOST)
+        .host(OTHER, "api", Health::Unhealthy)
+        .peer(OTHER, "nyc", Tier::Good, NYC);
+    let publication = pass.publish();
+    let figures = Figures::of(&publication, &tag("fra"), &targets(FRA));
+    let (fra, nyc) = (targets(FRA).len(), targets(NYC).len());
+    let hosts = ByHealth { healthy: 1, unhealthy: 1, not_found: 0 };
+    let answered = ByHealth { healthy: fra, unhealthy: nyc, not_found: 0 };
+    assert_eq!(
+        figures,
+        Figures {
+            healthy_records: fra + nyc,
+            healthy_local_records: fra,
+            hosts,
+            strategy: Some(StrategyFigures { label: "failover", primary: Some(false), targets: answered }),
+            records: [(name(&format!("localtargets-{HOST}")), fra), (name(HOST), fra), (name(OTHER), nyc),]
+                .into(),
+        }
+    );
+}

@@ -57,6 +57,9 @@ enum TaskState {
 }
 
 impl Infoblox {
+    /// What this provider is called in logs, metrics and the change log.
+    pub const ID: &'static str = "infoblox";
+
     /// Sets up the client; nothing is sent yet. `memory` keeps the count of bad log-ins, `observer` is told of
     /// every exchange.
     ///
@@ -68,7 +71,7 @@ impl Infoblox {
         observer: Arc<dyn CallObserver>,
     ) -> Result<Self, SetupError> {
         Ok(Self {
-            id: ProviderId::new("infoblox"),
+            id: ProviderId::new(Self::ID),
             capabilities: Capabilities { ipv6_glue: true, delegation_ttl: true, obstacles: true },
             client: Client::new(settings, memory, observer)?,
             absences: Absences::default(),

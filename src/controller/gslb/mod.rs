@@ -8,7 +8,7 @@ pub(crate) mod report;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gslb_core::publication::publish;
+use gslb_core::publication::{Figures, publish};
 use gslb_crds::Gslb;
 use kube::Resource;
 use kube::core::DeserializeGuard;
@@ -46,6 +46,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
         pass.triggers.send(Trigger::Gslb(other.clone()));
     }
     let publication = publish(&seen.observation, now);
+    let figures = Figures::of(&publication, &context.settings.geo_tag, &seen.observation.exposed.targets);
+    context.metrics.counted(Key::of(gslb), figures);
     let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref(), now).await?;
     report::report(context, gslb, &seen, &publication, applied, now).await?;
     context.metrics.pass_finished(&Key::of(gslb).namespace, &Key::of(gslb).name);

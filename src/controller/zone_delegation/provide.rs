@@ -197,8 +197,8 @@ pub(super) async fn complete(
     pending: Pending,
     verdict: Verdict,
 ) -> Result<(), AuditError> {
-    let (action, result) = (pending.intent().change.action.as_str(), verdict.result.as_str());
-    visit.metrics.change_made(visit.provider.id().as_str(), action, result);
+    let action = pending.intent().change.action.as_str();
+    visit.metrics.change_made(visit.provider.id(), &visit.object.name_any(), action, verdict.result);
     visit.log.complete(pending, verdict, (visit.clock)()).await
 }
 
