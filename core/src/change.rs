@@ -26,7 +26,7 @@ pub enum Change {
         /// With every entry of others as in `before`.
         after: Delegation,
     },
-    /// The backend has `before`, which holds nothing but our entry; remove it.
+    /// The backend has `before`, which holds nothing but what is ours; remove it.
     Delete {
         /// As observed.
         before: Delegation,
@@ -103,8 +103,14 @@ impl Change {
             (Self::Delete { .. }, found) => *found == Presence::Absent,
             (Self::Create { .. } | Self::Replace { .. }, Presence::Absent) => false,
             (Self::Create { .. } | Self::Replace { .. }, Presence::Present(found)) => {
-                let found = found.delegation.pairs();
-                self.added().is_subset(&found) && self.removed().is_disjoint(&found)
+                let pairs = found.delegation.pairs();
+                let ttl = match self {
+                    Self::Replace { before, after } => {
+                        before.ttl == after.ttl || found.delegation.ttl == after.ttl
+                    }
+                    Self::Create { .. } | Self::Delete { .. } => true,
+                };
+                ttl && self.added().is_subset(&pairs) && self.removed().is_disjoint(&pairs)
             }
         }
     }
@@ -119,7 +125,13 @@ impl Change {
             (change, found) if !change.matches(found) => Err(StaleChange { zone: change.zone().clone() }),
             (Self::Create { after }, _) => Ok(Presence::Present(ObservedDelegation::plain(after.clone()))),
             (Self::Replace { after, .. }, Presence::Present(found)) => {
-                let delegation = Delegation { ttl: found.delegation.ttl, ..after.clone() };
+                // Somebody may have changed the TTL since: it stays, unless the change is about it.
+                let ttl = if self.before().is_some_and(|before| before.ttl != after.ttl) {
+                    after.ttl
+                } else {
+                    found.delegation.ttl
+                };
+                let delegation = Delegation { ttl, ..after.clone() };
                 Ok(Presence::Present(ObservedDelegation { delegation, ..found.clone() }))
             }
             (Self::Replace { .. } | Self::Delete { .. }, _) => Ok(Presence::Absent),

@@ -101,11 +101,25 @@ impl Presence {
     }
 }
 
-/// What this cluster wants to stand in a delegation under its own name.
+/// What this cluster wants to stand in a delegation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DesiredDelegation {
     claimant: Claimant,
     wish: Wish,
+    share: Share,
+}
+
+/// How much of a delegation one cluster writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Share {
+    /// Our own entry, in an object that all clusters write: a delegation at a grid.
+    Entry,
+    /// The whole NS set, with our own glue only, in an object that is ours alone: what external-dns publishes for
+    /// this cluster (contract §3.4).
+    NsSet {
+        /// Name server names of the other clusters that DNS shows.
+        peers: BTreeSet<DomainName>,
+    },
 }
 
 /// The two things a cluster may want.
@@ -144,12 +158,28 @@ impl DesiredDelegation {
             let zone = claimant.zone().name().clone();
             return Err(NoAddress { zone, ns_name: claimant.ns_name().clone() });
         }
-        Ok(Self { claimant, wish: Wish::Published { addresses, ttl } })
+        Ok(Self { claimant, wish: Wish::Published { addresses, ttl }, share: Share::Entry })
     }
 
     /// No entry of ours.
     pub fn withdrawn(claimant: Claimant) -> Self {
-        Self { claimant, wish: Wish::Withdrawn }
+        Self { claimant, wish: Wish::Withdrawn, share: Share::Entry }
+    }
+
+    /// The same wish where the object is ours alone, so that the names of the other clusters are ours to keep.
+    pub fn with_peers(self, peers: BTreeSet<DomainName>) -> Self {
+        Self { share: Share::NsSet { peers }, ..self }
+    }
+
+    /// Whether a withdrawal is over once the delegation looks like this. An NS set of our own has to be kept until
+    /// the last other cluster has left it: nobody else would.
+    pub fn is_withdrawn(&self, delegation: Option<&Delegation>) -> bool {
+        match (&self.wish, &self.share) {
+            (Wish::Published { .. }, _) => false,
+            (Wish::Withdrawn, Share::Entry) => delegation
+                .is_none_or(|delegation| !delegation.servers.contains_key(self.claimant.ns_name())),
+            (Wish::Withdrawn, Share::NsSet { .. }) => delegation.is_none(),
+        }
     }
 
     /// Who wants it.
@@ -160,5 +190,10 @@ impl DesiredDelegation {
     /// What is wanted.
     pub fn wish(&self) -> &Wish {
         &self.wish
+    }
+
+    /// How much of the delegation is ours to write.
+    pub fn share(&self) -> &Share {
+        &self.share
     }
 }

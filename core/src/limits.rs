@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::change::Change;
-use crate::claim::{Claimant, NsClaim};
+use crate::claim::{Claim, Claimant, NsClaim};
 use crate::delegation::Delegation;
 use crate::name::DomainName;
 use crate::plan::{Finding, Plan, Skip};
@@ -25,13 +25,21 @@ pub struct Limits {
     /// The configured and accepted zones and our own name in each: the only ones that may be written. It must not
     /// come from the plan that is checked against it.
     pub scope: Vec<Claimant>,
+    /// Whether the object is this cluster's alone. Then names of the fleet may come and go in it, never with an
+    /// address, and its TTL follows the settings.
+    pub own_object: bool,
 }
 
 impl Limits {
     /// One plan is one zone and so one change; four leaves room for steps in order. Half of the name servers
     /// is more than one cluster can have. No outside reference.
     pub fn for_zones(scope: Vec<Claimant>) -> Self {
-        Self { max_changes: 4, max_removed_percent: 50, scope }
+        Self { max_changes: 4, max_removed_percent: 50, scope, own_object: false }
+    }
+
+    /// The same limits for a provider that keeps an object for each cluster.
+    pub fn of_own_object(self) -> Self {
+        Self { own_object: true, ..self }
     }
 }
 
@@ -181,7 +189,7 @@ impl Plan {
         }
         for change in &changes {
             let claimant = in_scope(limits, change)?;
-            check_others(claimant, change)?;
+            check_others(limits, claimant, change)?;
             check_share(limits, change)?;
         }
         let changes = changes.into_iter().map(ApprovedChange).collect();
@@ -204,17 +212,23 @@ fn in_scope<'a>(limits: &'a Limits, change: &Change) -> Result<&'a Claimant, Ref
 }
 
 /// Every entry of others is in `after` exactly as in `before`, and somebody is left.
-fn check_others(claimant: &Claimant, change: &Change) -> Result<(), Refusal> {
+fn check_others(limits: &Limits, claimant: &Claimant, change: &Change) -> Result<(), Refusal> {
     let zone = change.zone();
-    let touched: BTreeSet<_> = change.added().union(&change.removed()).map(|(name, _)| *name).collect();
-    if let Some(ns_name) = touched.into_iter().find(|name| *name != claimant.ns_name()) {
-        return Err(Refusal::NotOurs { zone: zone.clone(), ns_name: ns_name.clone() });
+    let (added, removed) = (change.added(), change.removed());
+    let may = |name: &DomainName, adds_address: bool| match claimant.claim(name) {
+        Claim::Ours => true,
+        Claim::Fleet(_) => limits.own_object && !adds_address,
+        Claim::Foreign => false,
+    };
+    let refused = added.iter().find(|(name, address)| !may(name, address.is_some()));
+    if let Some((ns_name, _)) = refused.or_else(|| removed.iter().find(|(name, _)| !may(name, false))) {
+        return Err(Refusal::NotOurs { zone: zone.clone(), ns_name: (*ns_name).clone() });
     }
     match change {
         Change::Create { after } | Change::Replace { after, .. } if has_no_address(claimant, after) => {
             Err(Refusal::LastServer { zone: zone.clone() })
         }
-        Change::Replace { before, after } if before.ttl != after.ttl => {
+        Change::Replace { before, after } if before.ttl != after.ttl && !limits.own_object => {
             Err(Refusal::TtlChange { zone: zone.clone() })
         }
         // A delegation by a name server group looks empty and is not ours to delete.

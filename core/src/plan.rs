@@ -1,4 +1,4 @@
-//! What to change at a delegation: only our own entry, and only if it differs.
+//! What to change at a delegation: only what is ours to write, and only if it differs.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::claim::{Claim, NsClaim};
 use crate::delegation::{
-    Delegation, DesiredDelegation, ObservedDelegation, Obstacle, Presence, Servers, Wish,
+    Delegation, DesiredDelegation, ObservedDelegation, Obstacle, Presence, Servers, Share, Wish,
 };
 use crate::history::History;
 use crate::name::DomainName;
@@ -150,7 +150,10 @@ pub fn plan(desired: &DesiredDelegation, observed: &Presence, history: &History,
     match (observed, desired.wish()) {
         (Presence::Absent, Wish::Withdrawn) => nothing,
         (Presence::Absent, Wish::Published { addresses, ttl }) => {
-            let servers = Servers::from([(desired.claimant().ns_name().clone(), addresses.clone())]);
+            let mut servers = Servers::from([(our_name(desired).clone(), addresses.clone())]);
+            if let Share::NsSet { peers } = desired.share() {
+                servers.extend(peers.iter().map(|peer| (peer.clone(), BTreeSet::new())));
+            }
             let after = Delegation { zone: nothing.zone.clone(), ttl: Some(*ttl), servers };
             Plan { changes: vec![Change::Create { after }], ..nothing }
         }
@@ -169,7 +172,7 @@ fn plan_present(
     plan.claims = desired.claimant().claims(before);
     plan.findings = findings(&plan, desired, found);
     let after = merged(desired, before);
-    if after.servers == before.servers {
+    if after == *before {
         return plan;
     }
     let foreign: BTreeSet<_> =
@@ -194,9 +197,22 @@ fn our_name(desired: &DesiredDelegation) -> &DomainName {
     desired.claimant().ns_name()
 }
 
-/// What was observed with our own entry as we want it, or without it.
+/// What was observed with our own part as we want it, or without it.
 fn merged(desired: &DesiredDelegation, before: &Delegation) -> Delegation {
     let mut after = before.clone();
+    if let Share::NsSet { peers } = desired.share() {
+        let stays = |name: &DomainName| match desired.claimant().claim(name) {
+            Claim::Ours | Claim::Foreign => true,
+            Claim::Fleet(_) => peers.contains(name),
+        };
+        after.servers.retain(|name, _| stays(name));
+        for peer in peers {
+            after.servers.entry(peer.clone()).or_default();
+        }
+        if let Wish::Published { ttl, .. } = desired.wish() {
+            after.ttl = Some(*ttl);
+        }
+    }
     match desired.wish() {
         Wish::Published { addresses, .. } => {
             after.servers.insert(our_name(desired).clone(), addresses.clone());
@@ -252,7 +268,7 @@ fn findings(plan: &Plan, desired: &DesiredDelegation, found: &ObservedDelegation
     if !foreign.is_empty() {
         findings.push(Finding::ForeignServers { zone: zone(), names: list(&foreign) });
     }
-    if found.delegation.ttl != Some(*ttl) {
+    if found.delegation.ttl != Some(*ttl) && *desired.share() == Share::Entry {
         let inherited = || "inherited from its grid".to_owned();
         let observed = found.delegation.ttl.map_or_else(inherited, seconds);
         findings.push(Finding::TtlDiffers { zone: zone(), observed, desired: ttl.as_secs() });

@@ -85,3 +85,18 @@ fn counts_and_shares_are_limited() {
     let refusal = of(vec![Change::Replace { before, after }]).approve(&strict).unwrap_err();
     assert_eq!(refusal, Refusal::TooLargeShare { zone: name(ZONE), removed: 1, total: 4, limit: 20 });
 }
+
+#[test]
+fn in_an_object_of_our_own_names_of_the_fleet_come_and_go_but_never_with_an_address() {
+    let approves = |before: &[(&str, &[&str])], after: &[(&str, &[&str])]| {
+        let change = Change::Replace { before: delegation(before), after: delegation(after) };
+        let refusal = of(vec![change]).approve(&limits().of_own_object()).err();
+        refusal.map(|refusal| refusal.reason())
+    };
+    let ours: (&str, &[&str]) = (EU, &["192.0.2.53"]);
+    assert_eq!(approves(&[ours], &[ours, (US, &[])]), None);
+    assert_eq!(approves(&[ours, (US, &["198.51.100.53"])], &[ours]), None);
+    assert_eq!(approves(&[ours], &[ours, (US, &["198.51.100.53"])]), Some("NotOurs"));
+    assert_eq!(approves(&[ours], &[ours, (FOREIGN, &[])]), Some("NotOurs"));
+    assert_eq!(approves(&[ours, (FOREIGN, &[])], &[ours]), Some("NotOurs"));
+}

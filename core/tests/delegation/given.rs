@@ -13,6 +13,7 @@ use jiff::Timestamp;
 pub(crate) const ZONE: &str = "cloud.example.com";
 pub(crate) const EU: &str = "gslb-ns-eu-cloud.example.com";
 pub(crate) const US: &str = "gslb-ns-us-cloud.example.com";
+pub(crate) const ZA: &str = "gslb-ns-za-cloud.example.com";
 pub(crate) const FOREIGN: &str = "ns1.isp.example";
 
 pub(crate) fn name(text: &str) -> DomainName {

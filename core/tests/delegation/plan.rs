@@ -1,13 +1,13 @@
 use gslb_core::change::Change;
 use gslb_core::claim::Claim;
-use gslb_core::delegation::{DesiredDelegation, ObservedDelegation, Obstacle, Presence};
+use gslb_core::delegation::{Delegation, DesiredDelegation, ObservedDelegation, Obstacle, Presence};
 use gslb_core::history::History;
 use gslb_core::name::GeoTag;
 use gslb_core::plan::{Finding, Plan, Skip, plan};
 use gslb_core::ttl::Ttl;
 
 use crate::given::{
-    EU, FOREIGN, US, ZONE, addresses, at, delegation, eu, name, seen, seen_with, wants, withdraws,
+    EU, FOREIGN, US, ZA, ZONE, addresses, at, delegation, eu, name, seen, seen_with, wants, withdraws,
 };
 
 fn planned(desired: &DesiredDelegation, observed: &Presence) -> Plan {
@@ -179,4 +179,62 @@ fn the_text_of_a_change_is_derived_from_its_entries() {
     );
     let json = serde_json::to_string(&change).unwrap();
     assert_eq!(serde_json::from_str::<Change>(&json).unwrap(), change);
+}
+
+/// What `eu` wants in an object of its own, beside these peers.
+fn keeps(addresses: &[&str], peers: &[&str]) -> DesiredDelegation {
+    wants(addresses).with_peers(peers.iter().map(|peer| name(peer)).collect())
+}
+
+#[test]
+fn an_object_of_our_own_lists_the_peers_that_dns_shows_without_their_glue() {
+    let desired = keeps(&["192.0.2.53"], &[US]);
+    let after = delegation(&[(EU, &["192.0.2.53"]), (US, &[])]);
+    assert_eq!(planned(&desired, &Presence::Absent).changes, [Change::Create { after: after.clone() }]);
+    let before = delegation(&[(EU, &["192.0.2.53"]), (ZA, &[])]);
+    let plan = planned(&desired, &Presence::Present(ObservedDelegation::plain(before.clone())));
+    assert_eq!(plan.changes, [Change::Replace { before, after: after.clone() }]);
+    assert_eq!(planned(&desired, &Presence::Present(ObservedDelegation::plain(after))).changes, []);
+}
+
+#[test]
+fn the_ttl_of_an_object_of_our_own_follows_the_settings() {
+    let before = Delegation { ttl: Some(Ttl::from_secs(5).unwrap()), ..delegation(&[(EU, &["192.0.2.53"])]) };
+    let plan = planned(
+        &keeps(&["192.0.2.53"], &[]),
+        &Presence::Present(ObservedDelegation::plain(before.clone())),
+    );
+    assert_eq!(plan.findings, []);
+    let after = delegation(&[(EU, &["192.0.2.53"])]);
+    let change = Change::Replace { before: before.clone(), after: after.clone() };
+    assert_eq!(plan.changes, [change.clone()]);
+    let shown = |delegation: &Delegation| {
+        change.shows_in(&Presence::Present(ObservedDelegation::plain(delegation.clone())))
+    };
+    assert_eq!((shown(&before), shown(&after)), (false, true));
+}
+
+#[test]
+fn a_cluster_leaves_an_object_of_its_own_to_the_peers_and_deletes_it_with_the_last_one() {
+    let leaves = |peers: &[&str]| withdraws().with_peers(peers.iter().map(|peer| name(peer)).collect());
+    let before = delegation(&[(EU, &["192.0.2.53"]), (US, &[])]);
+    let after = delegation(&[(US, &[])]);
+    let observed = Presence::Present(ObservedDelegation::plain(before.clone()));
+    assert_eq!(
+        planned(&leaves(&[US]), &observed).changes,
+        [Change::Replace { before, after: after.clone() }]
+    );
+    assert!(!leaves(&[US]).is_withdrawn(Some(&after)));
+    let observed = Presence::Present(ObservedDelegation::plain(after.clone()));
+    assert_eq!(planned(&leaves(&[]), &observed).changes, [Change::Delete { before: after }]);
+    assert!(leaves(&[]).is_withdrawn(None));
+    assert_eq!(planned(&leaves(&[US]), &Presence::Absent).changes, []);
+}
+
+#[test]
+fn a_name_that_no_rule_explains_stays_in_an_object_of_our_own_too() {
+    let desired = keeps(&["192.0.2.53"], &[]);
+    let observed = seen(&[(EU, &["192.0.2.53"]), (FOREIGN, &[])]);
+    let plan = planned(&desired, &observed);
+    assert_eq!((plan.changes, plan.findings[0].reason()), (vec![], "ForeignServers"));
 }
