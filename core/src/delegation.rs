@@ -176,8 +176,9 @@ impl DesiredDelegation {
     pub fn is_withdrawn(&self, delegation: Option<&Delegation>) -> bool {
         match (&self.wish, &self.share) {
             (Wish::Published { .. }, _) => false,
-            (Wish::Withdrawn, Share::Entry) => delegation
-                .is_none_or(|delegation| !delegation.servers.contains_key(self.claimant.ns_name())),
+            (Wish::Withdrawn, Share::Entry) => {
+                delegation.is_none_or(|delegation| !delegation.servers.contains_key(self.claimant.ns_name()))
+            }
             (Wish::Withdrawn, Share::NsSet { .. }) => delegation.is_none(),
         }
     }

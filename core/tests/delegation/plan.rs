@@ -200,10 +200,8 @@ fn an_object_of_our_own_lists_the_peers_that_dns_shows_without_their_glue() {
 #[test]
 fn the_ttl_of_an_object_of_our_own_follows_the_settings() {
     let before = Delegation { ttl: Some(Ttl::from_secs(5).unwrap()), ..delegation(&[(EU, &["192.0.2.53"])]) };
-    let plan = planned(
-        &keeps(&["192.0.2.53"], &[]),
-        &Presence::Present(ObservedDelegation::plain(before.clone())),
-    );
+    let plan =
+        planned(&keeps(&["192.0.2.53"], &[]), &Presence::Present(ObservedDelegation::plain(before.clone())));
     assert_eq!(plan.findings, []);
     let after = delegation(&[(EU, &["192.0.2.53"])]);
     let change = Change::Replace { before: before.clone(), after: after.clone() };

@@ -93,6 +93,9 @@ pub struct Capabilities {
     pub delegation_ttl: bool,
     /// Operators may lock or switch off a delegation, and the backend says so.
     pub obstacles: bool,
+    /// Each cluster has an object of its own, which holds the NS set of the whole fleet and this cluster's glue. Else
+    /// all clusters write one object, each its own entry.
+    pub own_object: bool,
 }
 
 /// Which delegation to read.

@@ -54,7 +54,12 @@ impl MemoryProvider {
     pub fn new() -> Self {
         Self {
             id: ProviderId::new("memory"),
-            capabilities: Capabilities { ipv6_glue: true, delegation_ttl: true, obstacles: true },
+            capabilities: Capabilities {
+                ipv6_glue: true,
+                delegation_ttl: true,
+                obstacles: true,
+                own_object: false,
+            },
             state: Mutex::default(),
         }
     }
