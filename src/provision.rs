@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use gslb_core::login::LoginRecord;
 use gslb_provider_contract::Provider;
 use gslb_provider_contract::error::BoxError;
+use gslb_provider_external_dns::ExternalDns;
 use gslb_provider_infoblox::{Credentials, GridAddress, Infoblox, LoginMemory};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -35,10 +36,8 @@ pub(crate) fn provider(
     match &settings.provider {
         ProviderChoice::None => Ok(None),
         ProviderChoice::ExternalDns => {
-            tracing::warn!(
-                "EXTDNS_ENABLED is set, but this version publishes no delegation through external-dns yet."
-            );
-            Ok(None)
+            let provider = ExternalDns::new(client.clone(), &settings.namespace, FIELD_MANAGER);
+            Ok(Some(Arc::new(provider)))
         }
         ProviderChoice::Infoblox(infoblox) => {
             let api = Api::namespaced(client.clone(), &settings.namespace);

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use gslb_provider_external_dns::ExternalDns;
+use gslb_provider_infoblox::Infoblox;
+
 use super::address::Host;
 use super::problem::Problem;
 use super::reader::Reader;
@@ -45,8 +48,8 @@ impl ProviderChoice {
     pub fn name(&self) -> &'static str {
         match self {
             Self::None => "none",
-            Self::ExternalDns => "external-dns",
-            Self::Infoblox(_) => "infoblox",
+            Self::ExternalDns => ExternalDns::ID,
+            Self::Infoblox(_) => Infoblox::ID,
         }
     }
 

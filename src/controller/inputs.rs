@@ -22,6 +22,8 @@ use super::context::Context;
 use super::gslb::live::EndpointFacts;
 use super::registry::Dependency;
 use super::zone_delegation::live::ZoneFacts;
+use gslb_provider_external_dns::is_delegation;
+
 use super::{Trigger, Triggers, gslb, zone_delegation};
 use gslb_core::publication::ServiceName;
 
@@ -125,6 +127,9 @@ fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
         for changed in all {
             if changed.after.is_none() {
                 context.writer.forget(gslb::apply::WHAT, changed.key);
+            }
+            if changed.key.namespace == context.settings.namespace && is_delegation(&changed.key.name) {
+                triggers.send(Trigger::AllZoneDelegations);
             }
             triggers.send(Trigger::Gslb(changed.key.clone()));
         }

@@ -149,6 +149,8 @@ fn spawn_peers(
     changes: mpsc::UnboundedReceiver<DomainName>,
 ) {
     let context = &pass.context;
+    // Before the first pass: what an earlier run knew of the peers must not look gone.
+    peer::look_up::keep(context);
     tasks.spawn(peer::look_up::run(Arc::clone(context), Arc::clone(questions), pass.triggers.clone()));
     for tag in context.book.tags() {
         tasks.spawn(peer::sweep::run(Arc::clone(context), Arc::clone(questions), tag));

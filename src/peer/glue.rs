@@ -87,6 +87,15 @@ impl Glue {
         }
     }
 
+    /// Has the peers of a zone looked up soon: somebody waits for them to leave.
+    pub(crate) fn hurry(&self, zone: &DomainName, now: Timestamp) {
+        for ((name, _), entry) in &mut self.lock().entries {
+            if name == zone {
+                entry.whereabouts.hurry(now);
+            }
+        }
+    }
+
     /// Where a peer's DNS is for a zone; `None`: not looked up yet.
     pub(crate) fn addresses(&self, zone: &DomainName, tag: &GeoTag) -> Option<BTreeSet<Ipv4Addr>> {
         let plain = self.lock();

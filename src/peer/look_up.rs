@@ -54,7 +54,7 @@ async fn look_up(context: &Context, questions: &PeerQuestions, peer: PeerZone, n
 }
 
 /// Every static peer in every zone, with what the ZoneDelegations' status still tells of them.
-fn keep(context: &Context) {
+pub(crate) fn keep(context: &Context) {
     let zones = context.served_zones();
     let mut names: BTreeMap<PeerZone, DomainName> = BTreeMap::new();
     for zone in &zones {

@@ -11,6 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 const ABSENCES: u8 = 3;
 /// First pause before a name without addresses is asked for again; doubles up to the normal period.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// Pause between look-ups while a delegation is on its way out: three absences are seen within half a minute.
+const LEAVING_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
 /// What a look-up of the name brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +68,11 @@ impl Whereabouts {
         }
     }
 
+    /// Somebody waits for the peer to leave: the name is looked up again soon (F-47).
+    pub fn hurry(&mut self, now: Timestamp) {
+        self.next = self.next.min(now + LEAVING_PAUSE);
+    }
+
     /// Where the peer is asked; `None`: not looked up yet.
     pub fn asked_at(&self) -> Option<&BTreeSet<Ipv4Addr>> {
         (self.asked || !self.addresses.is_empty()).then_some(&self.addresses)
@@ -104,6 +111,15 @@ mod tests {
         let mut known = Whereabouts::new([].into(), at(0));
         known.hear(LookUp::Found(us()), false, PERIOD, at(0));
         known
+    }
+
+    #[test]
+    fn a_name_that_somebody_waits_for_is_looked_up_soon() {
+        let mut known = found();
+        assert_eq!(known.next(), at(30));
+        known.hurry(at(1));
+        known.hurry(at(3));
+        assert_eq!(known.next(), at(6));
     }
 
     #[test]

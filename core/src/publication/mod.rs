@@ -22,8 +22,8 @@ use crate::strategy::{Accepted, RawStrategy};
 use crate::ttl::Ttl;
 use crate::zone::{HostProblem, Zone, zone_of};
 
-pub use exposed::Exposed;
 pub use self::figures::{ByHealth, Figures, StrategyFigures};
+pub use exposed::Exposed;
 
 /// A Service by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

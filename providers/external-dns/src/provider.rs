@@ -35,9 +35,17 @@ pub struct ExternalDns {
     field_manager: String,
 }
 
-/// The object of a zone, `k8gb-ns-extdns-` and the zone with dashes (contract §3.4).
+/// What the names of the objects start with (contract §3.4).
+const PREFIX: &str = "k8gb-ns-extdns-";
+
+/// The object of a zone: the prefix, and the zone with dashes for dots.
 pub fn object_name(zone: &DomainName) -> String {
-    format!("k8gb-ns-extdns-{}", zone.dashed())
+    format!("{PREFIX}{}", zone.dashed())
+}
+
+/// Whether an object's name is that of a delegation.
+pub fn is_delegation(name: &str) -> bool {
+    name.starts_with(PREFIX)
 }
 
 /// An object of ours as it was read.

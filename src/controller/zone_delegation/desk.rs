@@ -43,6 +43,10 @@ pub(crate) struct Asked {
     pub(crate) addresses: BTreeSet<IpAddr>,
     pub(crate) generation: Option<i64>,
     pub(crate) withdrawn: bool,
+    /// Name servers of the other clusters, where the provider keeps them for this cluster.
+    pub(crate) peers: BTreeSet<DomainName>,
+    /// Version of the object that the provider keeps in this cluster's API: an edit of it is looked at at once.
+    pub(crate) object_version: Option<String>,
 }
 
 /// How the provider stands to what we want.
@@ -259,7 +263,13 @@ mod tests {
     fn an_object_that_was_made_anew_inherits_nothing_from_the_one_before_it() {
         let desk = Desk::default();
         let mut first = desk.memory("cloud-example-com", Some("first"));
-        let asked = Asked { addresses: BTreeSet::new(), generation: Some(1), withdrawn: false };
+        let asked = Asked {
+            addresses: BTreeSet::new(),
+            generation: Some(1),
+            withdrawn: false,
+            peers: BTreeSet::new(),
+            object_version: None,
+        };
         first.asked = Some(asked.clone());
         desk.keep("cloud-example-com", first);
         assert!(!desk.memory("cloud-example-com", Some("first")).provider_is_due(&asked, at(0)));

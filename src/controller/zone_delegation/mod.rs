@@ -19,6 +19,8 @@ use gslb_core::delegation::DesiredDelegation;
 use gslb_core::zone::Zone;
 use gslb_crds::zone_delegation::DnsServer;
 use gslb_crds::{ZoneDelegation, marks};
+use gslb_provider_contract::Provider;
+use gslb_provider_external_dns::object_name;
 use kube::api::{Patch, PatchParams};
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
@@ -172,13 +174,14 @@ async fn provide_for(
         return;
     };
     let settings = &pass.context.settings;
-    let asked = Asked { addresses: own.clone(), generation: object.metadata.generation, withdrawn: false };
+    let asked = asked(pass, provider, object, claimant, own.clone());
     if !memory.provider_is_due(&asked, pass.context.now()) {
         return;
     }
     let Ok(desired) = DesiredDelegation::published(claimant.clone(), own.clone(), settings.ns_ttl) else {
         return;
     };
+    let desired = shared(provider, desired, &asked);
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
     let (desk, metrics, who, clock) = (&pass.zones, &pass.context.metrics, &pass.who, &pass.context.clock);
@@ -186,6 +189,33 @@ async fn provide_for(
     let client = &pass.context.client;
     let visit = Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
     provide::visit(&visit, memory).await;
+}
+
+/// What a visit to the provider is about.
+fn asked(
+    pass: &Pass,
+    provider: &Arc<dyn Provider>,
+    object: &ZoneDelegation,
+    claimant: &Claimant,
+    addresses: BTreeSet<IpAddr>,
+) -> Asked {
+    let context = &pass.context;
+    let (mut peers, mut object_version) = (BTreeSet::new(), None);
+    if provider.capabilities().own_object {
+        peers = context.glue.servers(claimant.zone()).into_iter().map(|(name, _)| name).collect();
+        let key = Key::new(&context.settings.namespace, object_name(claimant.zone().name()));
+        object_version = context.endpoints.get(&key).map(|facts| facts.live.resource_version);
+    }
+    let generation = object.metadata.generation;
+    Asked { addresses, generation, withdrawn: false, peers, object_version }
+}
+
+/// The wish as this provider can carry it out.
+fn shared(provider: &Arc<dyn Provider>, desired: DesiredDelegation, asked: &Asked) -> DesiredDelegation {
+    match provider.capabilities().own_object {
+        true => desired.with_peers(asked.peers.clone()),
+        false => desired,
+    }
 }
 
 /// Withdraws this cluster's part if the spec asks for it, then lets the object go. Needs no address of our own.
@@ -229,10 +259,11 @@ async fn withdraw(
 ) -> Result<Option<Action>, PassError> {
     let context = &pass.context;
     let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
-    let asked = Asked { addresses: BTreeSet::new(), generation: object.metadata.generation, withdrawn: true };
+    context.glue.hurry(claimant.zone().name(), context.now());
+    let asked = Asked { withdrawn: true, ..asked(pass, provider, object, &claimant, BTreeSet::new()) };
     if memory.provider_is_due(&asked, context.now()) {
+        let desired = shared(provider, DesiredDelegation::withdrawn(claimant), &asked);
         memory.asked = Some(asked);
-        let desired = DesiredDelegation::withdrawn(claimant);
         let period = Some(std::time::Duration::from_secs(10));
         let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
         let (desired, scope) = (&desired, context.writable_zones());

@@ -105,14 +105,14 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
-    let limits = Limits::for_zones(visit.scope.clone());
+    let limits = limits(visit);
     let approved =
         plan.approve(&limits).map_err(|refusal| Stop::Refused(refusal.to_string(), refusal.reason()))?;
     match approval::look(visit, memory, &approved, &observed).await? {
         Look::Free => {}
         Look::Over => return Ok(true),
         Look::Waits(task) => {
-            memory.standing = Some(standing(visit, &approved, Some(&task)));
+            memory.standing = Some(standing(visit, &approved, &observed, Some(&task)));
             memory.next_provider = now.checked_add(APPROVAL_PAUSE).ok();
             return Ok(false);
         }
@@ -125,12 +125,21 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
             Made::Waiting(task) => waiting = Some(task),
         }
     }
-    memory.standing = Some(standing(visit, &approved, waiting.as_deref()));
+    memory.standing = Some(standing(visit, &approved, &observed, waiting.as_deref()));
     memory.next_provider = match waiting {
         Some(_) => now.checked_add(APPROVAL_PAUSE).ok(),
         None => None,
     };
     Ok(again)
+}
+
+/// Taken from the settings and the provider, never from the plan that is checked against it.
+fn limits(visit: &Visit<'_>) -> Limits {
+    let limits = Limits::for_zones(visit.scope.clone());
+    match visit.provider.capabilities().own_object {
+        true => limits.of_own_object(),
+        false => limits,
+    }
 }
 
 enum Made {
@@ -302,7 +311,12 @@ fn open_until(visit: &Visit<'_>, until: Timestamp) -> Standing {
     Standing::new(Condition::bad(ConditionKind::InSync, "OutcomeUnknown", message))
 }
 
-fn standing(visit: &Visit<'_>, approved: &ApprovedPlan, waiting: Option<&str>) -> Standing {
+fn standing(
+    visit: &Visit<'_>,
+    approved: &ApprovedPlan,
+    observed: &Presence,
+    waiting: Option<&str>,
+) -> Standing {
     let kind = ConditionKind::InSync;
     if let Some(task) = waiting {
         let message =
@@ -313,7 +327,17 @@ fn standing(visit: &Visit<'_>, approved: &ApprovedPlan, waiting: Option<&str>) -
         let message = approved.skipped().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         return Standing::new(Condition::bad(kind, first.reason(), message));
     }
-    let withdrawn = matches!(visit.desired.wish(), Wish::Withdrawn);
+    let last = approved.changes().last().map(ApprovedChange::change);
+    let stands = last.map_or_else(|| observed.delegation(), Change::after);
+    let withdrawn = visit.desired.is_withdrawn(stands);
+    if *visit.desired.wish() == Wish::Withdrawn && !withdrawn {
+        let names = stands.iter().flat_map(|delegation| delegation.servers.keys());
+        let names = names.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let message = format!(
+            "this cluster has left the delegation; its object is kept for {names} and goes when their addresses are gone from DNS"
+        );
+        return Standing::new(Condition::good(kind, "OthersRemain", message));
+    }
     let findings = approved.findings();
     let in_sync = match findings.first() {
         None => {
