@@ -1,5 +1,7 @@
 //! Documents that must say what the code says.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
+
 use std::fs;
 use std::path::Path;
 

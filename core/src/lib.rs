@@ -10,10 +10,11 @@
 //! 2. [`strategy`], [`health`], [`target`]: what a Gslb asks for, and what the cluster has to offer.
 //! 3. [`reply`], [`peer`]: what the other clusters say, and what a silence is worth.
 //! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
-//! 5. [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb, and how all of it is told to the user.
+//! 5. [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb, and how all of it is told
+//!    to the user.
 //! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`limits`]: a zone delegation, from what
 //!    was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
-//!    credential may be tried.
+//!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones.
 //! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
 
 pub mod change;
@@ -21,6 +22,7 @@ pub mod changelog;
 pub mod claim;
 pub mod condition;
 pub mod contest;
+pub mod corefile;
 pub mod decision;
 pub mod delegation;
 pub mod delegation_proof;

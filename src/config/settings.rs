@@ -146,6 +146,7 @@ impl Settings {
         let exposed_addresses = reader.list("CLUSTER_EXPOSED_IPS", fix, parse_ipv4);
         let provider = ProviderChoice::read(reader);
         warn_of_a_fleet_of_one(reader, provider.as_ref(), &listed_tags);
+        warn_of_one_writer(reader, provider.as_ref(), &listed_tags);
         let metrics_address = reader.parsed("METRICS_ADDRESS", "write for example 0.0.0.0:8080", |text| {
             ServerAddress::parse(text, METRICS_PORT, true)
         });
@@ -312,6 +313,19 @@ fn warn_of_a_fleet_of_one(
     if matches!(provider, Some(ProviderChoice::Infoblox(_))) && listed_tags.is_empty() {
         let text = "lists no tags, and dynamic discovery is not built yet, so this cluster has no peers: list the tags";
         reader.warn("EXT_GSLB_CLUSTERS_GEO_TAGS", text);
+    }
+}
+
+/// External-dns notes an owner at each record that it makes and alters no record of another owner. The NS set of the
+/// zone is one record set of all clusters, so with an owner id for each cluster only one of them can alter it (F-53).
+fn warn_of_one_writer(
+    reader: &mut Reader<'_>,
+    provider: Option<&ProviderChoice>,
+    listed_tags: &BTreeSet<GeoTag>,
+) {
+    if matches!(provider, Some(ProviderChoice::ExternalDns)) && listed_tags.len() > 1 {
+        let text = "is true in a fleet of several clusters: give external-dns the same --txt-owner-id in all of them, or only the cluster that wrote the NS records of a zone first can change them";
+        reader.warn("EXTDNS_ENABLED", text);
     }
 }
 

@@ -126,6 +126,20 @@ fn line_68_infoblox_without_listed_tags_is_warned_that_it_has_no_peers() {
     assert_eq!(warnings(&[MINIMAL, &[("EXTDNS_ENABLED", "true")]]), []);
 }
 
+/// F-53.
+#[test]
+fn several_clusters_that_publish_one_ns_set_through_external_dns_are_told_to_share_the_owner() {
+    let external_dns: &[_] = &[("EXTDNS_ENABLED", "true"), ("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu,us")];
+    let warnings = Settings::resolve(&raw(&[MINIMAL, external_dns])).unwrap().warnings;
+    let told: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "EXTDNS_ENABLED is true in a fleet of several clusters: give external-dns the same --txt-owner-id in all of them, or only the cluster that wrote the NS records of a zone first can change them"
+        ]
+    );
+}
+
 #[test]
 fn the_own_tag_is_required_and_checked() {
     let nothing = Settings::resolve(&raw(&[&MINIMAL[1..]])).unwrap_err();

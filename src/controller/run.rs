@@ -73,6 +73,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         start.readiness.set_ready("inputs");
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
         tasks.spawn(bootstrap(Arc::clone(&context)));
+        tasks.spawn(zone_delegation::corefile::keep(Arc::clone(&context)));
         triggers.send(Trigger::AllGslbs);
         triggers.send(Trigger::AllZoneDelegations);
         let gslbs = gslb_passes(Arc::clone(&pass), gslb_store, gslb_queue);

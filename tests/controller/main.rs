@@ -5,6 +5,7 @@
 mod bad_input;
 mod delegation;
 mod dns;
+mod external_dns;
 mod gslb;
 mod log;
 mod objects;

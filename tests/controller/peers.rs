@@ -220,7 +220,7 @@ async fn views_that_cannot_be_stored_are_tried_less_and_less_often() {
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN, US_TARGET])]).await;
     pass(300).await;
     // Each a second after pauses of 1, 2, 4, 8, 16, 32, 60, 60 and 60 seconds.
-    let tries = cluster.writes().iter().filter(|entry| entry.resource == "configmaps").count();
+    let tries = cluster.writes().iter().filter(|entry| entry.name == "gslb-bridge-peer-views").count();
     assert_eq!(tries, 10);
     cluster.api.faults().clear();
     let stored = || cluster.api.get("v1", "ConfigMap", "gslb", "gslb-bridge-peer-views");

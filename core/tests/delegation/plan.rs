@@ -205,7 +205,7 @@ fn the_ttl_of_an_object_of_our_own_follows_the_settings() {
     assert_eq!(plan.findings, []);
     let after = delegation(&[(EU, &["192.0.2.53"])]);
     let change = Change::Replace { before: before.clone(), after: after.clone() };
-    assert_eq!(plan.changes, [change.clone()]);
+    assert_eq!(plan.changes, std::slice::from_ref(&change));
     let shown = |delegation: &Delegation| {
         change.shows_in(&Presence::Present(ObservedDelegation::plain(delegation.clone())))
     };

@@ -174,7 +174,7 @@ mod tests {
         let wanted =
             [endpoint("cloud.example.com", "NS", &[EU]), endpoint(EU, "A", &["192.0.2.53"]), other.clone()];
         assert_eq!(endpoints(Some(&delegation(&[(EU, &["192.0.2.53"])])), &found.others), wanted);
-        assert_eq!(endpoints(None, &[other.clone()]), [other]);
+        assert_eq!(endpoints(None, std::slice::from_ref(&other)), std::slice::from_ref(&other));
     }
 
     #[test]

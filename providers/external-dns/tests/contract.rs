@@ -1,5 +1,7 @@
 //! The contract battery against an API server in memory, and what is peculiar to objects in it.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
+
 use async_trait::async_trait;
 use gslb_core::delegation::Presence;
 use gslb_mocks::kube::{ApiServer, Matcher};

@@ -1,6 +1,7 @@
 //! One pass over one ZoneDelegation: this cluster's part of a delegation, and what is told about all of it.
 
 mod approval;
+pub(crate) mod corefile;
 mod desk;
 pub(crate) mod live;
 mod prove;

@@ -1,0 +1,96 @@
+//! Tells a k8gb CoreDNS which zones it serves, through its ConfigMap.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use gslb_core::contest::Seniority;
+use gslb_core::corefile::{Edits, edits};
+use gslb_core::name::DomainName;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, watcher};
+use kube::{Api, ResourceExt};
+use serde_json::json;
+
+use crate::controller::cache::Chain;
+use crate::controller::context::Context;
+use crate::controller::write::FIELD_MANAGER;
+use crate::kube_call::in_time;
+
+/// Name of the ConfigMap, in the own namespace (contract §5.4).
+const NAME: &str = "k8gb-zone-delegation";
+/// Pause after a write or a failure; doubles while somebody keeps undoing what is written, or it keeps failing.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause: as long as the kubelet takes to bring a changed ConfigMap into a Pod.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Keeps the entries of all zones right until the daemon ends.
+pub(crate) async fn keep(context: Arc<Context>) {
+    let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), &context.settings.namespace);
+    let mut zones = context.zones.changes();
+    let config = watcher::Config::default().fields(&format!("metadata.name={NAME}"));
+    // Only wakes: each event, a failure too, leads to a look at the object itself.
+    let mut edited = std::pin::pin!(watcher(api.clone(), config).default_backoff());
+    let mut pause = FIRST_PAUSE;
+    loop {
+        zones.mark_unchanged();
+        match write(&api, &served(&context)).await {
+            Ok(false) => {
+                pause = FIRST_PAUSE;
+                tokio::select! {
+                    changed = zones.changed() => if changed.is_err() { break },
+                    _ = edited.next() => {}
+                }
+                continue;
+            }
+            Ok(true) => tracing::info!(name = NAME, "Updated the zones of CoreDNS."),
+            Err(error) => {
+                tracing::warn!(name = NAME, error = %Chain(&error), "The zones of CoreDNS could not be updated; it is tried again.");
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// The zones of all ZoneDelegations that are not on their way out; of two that share a name the older one's.
+fn served(context: &Context) -> BTreeSet<DomainName> {
+    let mut objects = context.zones.select(|_, facts| !facts.deleting);
+    objects.sort_by_key(|(key, facts)| Seniority { created: facts.created, key: key.name.clone() });
+    let mut zones: BTreeMap<String, DomainName> = BTreeMap::new();
+    for zone in objects.into_iter().filter_map(|(_, facts)| facts.zone) {
+        zones.entry(zone.name().dashed()).or_insert_with(|| zone.name().clone());
+    }
+    zones.into_values().collect()
+}
+
+/// Writes what differs. Gives whether that was anything.
+async fn write(api: &Api<ConfigMap>, zones: &BTreeSet<DomainName>) -> kube::Result<bool> {
+    let live = in_time(api.get_opt(NAME)).await?;
+    let version = live.as_ref().and_then(ResourceExt::resource_version);
+    let data = live.as_ref().and_then(|live| live.data.clone()).unwrap_or_default();
+    let edits = edits(zones, &data);
+    if edits.is_empty() {
+        return Ok(false);
+    }
+    if live.is_some() {
+        // Everything else in the object is somebody else's.
+        let body = json!({"metadata": {"resourceVersion": version}, "data": edits});
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        in_time(api.patch(NAME, &params, &Patch::Merge(&body))).await?;
+    } else {
+        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        in_time(api.create(&params, &object(edits))).await?;
+    }
+    Ok(true)
+}
+
+fn object(edits: Edits) -> ConfigMap {
+    let data = edits.into_iter().filter_map(|(key, text)| Some((key, text?))).collect();
+    let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
+    ConfigMap { metadata, data: Some(data), ..ConfigMap::default() }
+}
