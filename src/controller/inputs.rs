@@ -13,7 +13,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::store::Writer as StoreWriter;
-use kube::runtime::watcher::{self, Event, ExponentialBackoff, watcher};
+use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
@@ -21,16 +21,16 @@ use super::cache::{Chain, Changed, Key};
 use super::context::Context;
 use super::gslb::live::EndpointFacts;
 use super::registry::Dependency;
+use super::retry::Pauses;
 use super::zone_delegation::live::ZoneFacts;
 use gslb_provider_external_dns::is_delegation;
 
 use super::{Trigger, Triggers, gslb, zone_delegation};
 use gslb_core::publication::ServiceName;
 
-/// First pause before a watch that failed is started again; doubles up to [`LAST_RETRY`].
-const FIRST_RETRY: Duration = Duration::from_millis(200);
-/// An API server that is back must not wait long for us: until then this cluster's health is blind.
-const LAST_RETRY: Duration = Duration::from_secs(3);
+/// Longest pause before a watch that failed is started again; with jitter twice as long. An API server that is back
+/// must not wait long for us: until then this cluster's health is blind.
+const LAST_RETRY: Duration = Duration::from_millis(1500);
 
 /// The store writers of the two kinds that are reconciled.
 pub(crate) struct Writers {
@@ -226,12 +226,7 @@ fn stream<K>(
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
-    let retry = backon::ExponentialBuilder::default()
-        .with_min_delay(FIRST_RETRY)
-        .with_max_delay(LAST_RETRY)
-        .without_max_times()
-        .with_jitter();
     watcher(Api::<K>::all(context.client.clone()), config.clone())
-        .backoff(ExponentialBackoff::from(retry))
+        .backoff(Pauses::up_to(LAST_RETRY))
         .modify(|object| object.managed_fields_mut().clear())
 }

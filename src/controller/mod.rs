@@ -11,6 +11,7 @@ pub(crate) mod facts;
 pub(crate) mod gslb;
 pub(crate) mod inputs;
 pub(crate) mod registry;
+pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod slices;
 pub(crate) mod write;
