@@ -1,0 +1,339 @@
+//! Why a reference leads to no hosts, or to no addresses. The texts are the sentences that the user reads.
+
+use super::kind::ObjectKind;
+use crate::publication::Resolution;
+
+/// Why the objects of a kind are not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unread {
+    /// The API server does not serve it.
+    NotInstalled,
+    /// We may not read it.
+    Forbidden,
+    /// It could not be read so far; anything else may be wrong.
+    NotRead,
+}
+
+/// A kind whose objects are not known. Nothing of it is absent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.sentence())]
+pub struct KindUnread {
+    /// The kind.
+    pub kind: ObjectKind,
+    /// Why.
+    pub why: Unread,
+}
+
+impl KindUnread {
+    /// Stable reason for conditions.
+    pub fn reason(&self) -> &'static str {
+        match self.why {
+            Unread::NotInstalled => "KindNotInstalled",
+            Unread::Forbidden => "KindForbidden",
+            Unread::NotRead => "ReferenceNotRead",
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let (kind, resource, version) = (self.kind.kind(), self.kind.resource(), self.kind.version());
+        match self.why {
+            Unread::NotInstalled => format!(
+                "{kind} is not installed in this cluster: there is no {resource} in version {version}; install its CustomResourceDefinition, which is noticed within 15 seconds"
+            ),
+            Unread::Forbidden => format!(
+                "gslb-bridge may not read {resource}; give its ServiceAccount the verbs list and watch on them in all namespaces, which is noticed within 15 seconds"
+            ),
+            Unread::NotRead => format!(
+                "{resource} could not be read yet, which is tried again; the log of gslb-bridge says why"
+            ),
+        }
+    }
+}
+
+/// Why a reference leads to no hosts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReferenceProblem {
+    /// Neither a reference nor an embedded Ingress.
+    #[error(
+        "spec.resourceRef and spec.ingress are empty; refer to the object that names the hosts, or embed an Ingress"
+    )]
+    Missing,
+    /// Not in the table of accepted kinds.
+    #[error(
+        "spec.resourceRef has APIVersion:{api_version}, Kind:{kind} not supported; use {}",
+        ObjectKind::alternatives(kind)
+    )]
+    Unsupported {
+        /// As written.
+        api_version: String,
+        /// As written.
+        kind: String,
+    },
+    /// Neither a name nor a selector.
+    #[error(
+        "neither name nor label selector specified in ResourceRef; write the name of the {kind}, or matchLabels that it has"
+    )]
+    Unnamed {
+        /// The kind referred to.
+        kind: &'static str,
+    },
+    /// The selector is none.
+    #[error(
+        "the selector of spec.resourceRef cannot be used: {problem}; matchExpressions have the operators In and NotIn with values, Exists and DoesNotExist"
+    )]
+    BadSelector {
+        /// What is wrong.
+        problem: String,
+    },
+    /// The object does not exist.
+    #[error("{what} does not exist; create it or correct spec.resourceRef")]
+    NotFound {
+        /// For example `Ingress web/shop`.
+        what: String,
+    },
+    /// A selector that does not select exactly one object.
+    #[error(
+        "exactly 1 {kind} resource expected but {} were found in namespace {namespace}{}; correct the selector of spec.resourceRef or the labels",
+        found.len(),
+        listed(found)
+    )]
+    NotOne {
+        /// The kind referred to.
+        kind: &'static str,
+        /// Where it was looked for.
+        namespace: String,
+        /// The names that were found.
+        found: Vec<String>,
+    },
+    /// The object names no host.
+    #[error("can't find hosts in {what}; add {wanted}")]
+    NoHosts {
+        /// The object.
+        what: String,
+        /// What it lacks.
+        wanted: &'static str,
+    },
+    /// The host of a kind that names none is missing.
+    #[error(
+        "{what} requires k8gb.io/hostname annotation, because it names no host; set it on the Gslb to the one host"
+    )]
+    NoHostname {
+        /// The object.
+        what: String,
+    },
+    /// It is there, and empty.
+    #[error("the Gslb of {what} has empty k8gb.io/hostname annotation; set it to the one host")]
+    EmptyHostname {
+        /// The object.
+        what: String,
+    },
+    /// The object does not parse.
+    #[error("{what} cannot be read: {problem}; correct it")]
+    Unreadable {
+        /// The object.
+        what: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Its kind is not known.
+    #[error(transparent)]
+    Unread(#[from] KindUnread),
+    /// The embedded Ingress would overwrite one of somebody else.
+    #[error(
+        "Ingress {key} exists and does not belong to this Gslb, so spec.ingress is not written over it; rename the Gslb, delete that Ingress, or refer to it in spec.resourceRef"
+    )]
+    ForeignIngress {
+        /// `namespace/name`.
+        key: String,
+    },
+    /// The API server does not take the embedded Ingress.
+    #[error("the API server refuses Ingress {key} as spec.ingress wants it: {answer}; correct spec.ingress")]
+    RefusedIngress {
+        /// `namespace/name`.
+        key: String,
+        /// What it said.
+        answer: String,
+    },
+    /// Somebody else writes the embedded Ingress too.
+    #[error(
+        "somebody else keeps changing Ingress {key} back, so it is written less often; find the other writer and stop it, or refer to that Ingress in spec.resourceRef"
+    )]
+    ContestedIngress {
+        /// `namespace/name`.
+        key: String,
+    },
+    /// We may not write the embedded Ingress.
+    #[error(
+        "gslb-bridge may not write Ingress {key}; give its ServiceAccount the verbs get, create and patch on ingresses.networking.k8s.io"
+    )]
+    ForbiddenIngress {
+        /// `namespace/name`.
+        key: String,
+    },
+}
+
+fn listed(found: &[String]) -> String {
+    if found.is_empty() { String::new() } else { format!(" ({})", found.join(", ")) }
+}
+
+impl ReferenceProblem {
+    /// Stable reason for conditions.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Missing => "NoReference",
+            Self::Unsupported { .. } => "ReferenceUnsupported",
+            Self::Unnamed { .. } => "ReferenceUnnamed",
+            Self::BadSelector { .. } => "SelectorInvalid",
+            Self::NotFound { .. } => "ReferenceNotFound",
+            Self::NotOne { found, .. } if found.is_empty() => "ReferenceNotFound",
+            Self::NotOne { .. } => "ReferenceAmbiguous",
+            Self::NoHosts { .. } => "NoHosts",
+            Self::NoHostname { .. } | Self::EmptyHostname { .. } => "NoHostname",
+            Self::Unreadable { .. } => "ReferenceUnreadable",
+            Self::Unread(unread) => unread.reason(),
+            Self::ForeignIngress { .. } => "IngressForeign",
+            Self::RefusedIngress { .. } => "IngressRefused",
+            Self::ContestedIngress { .. } => "OtherWriter",
+            Self::ForbiddenIngress { .. } => "IngressForbidden",
+        }
+    }
+
+    /// Whether it is certain that nothing is referred to. All else is an invalid edit, or was not read.
+    fn is_definite(&self) -> bool {
+        match self {
+            Self::NotFound { .. } | Self::NoHosts { .. } => true,
+            Self::NotOne { found, .. } => found.is_empty(),
+            Self::Missing
+            | Self::Unsupported { .. }
+            | Self::Unnamed { .. }
+            | Self::BadSelector { .. }
+            | Self::NoHostname { .. }
+            | Self::EmptyHostname { .. }
+            | Self::Unreadable { .. }
+            | Self::Unread(_)
+            | Self::ForeignIngress { .. }
+            | Self::RefusedIngress { .. }
+            | Self::ContestedIngress { .. }
+            | Self::ForbiddenIngress { .. } => false,
+        }
+    }
+}
+
+impl From<ReferenceProblem> for Resolution {
+    fn from(problem: ReferenceProblem) -> Self {
+        let (reason, message) = (problem.reason(), problem.to_string());
+        if problem.is_definite() {
+            Self::Failed { reason, message }
+        } else {
+            Self::Invalid { reason, message }
+        }
+    }
+}
+
+/// Why a referenced object leads to no addresses.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AddressProblem {
+    /// A Service of another type has no load balancer.
+    #[error(
+        "{what} is of type {kind}: service {name} is not of type LoadBalancer; change its type, or list addresses in the annotation k8gb.io/exposed-ip-addresses"
+    )]
+    NotLoadBalancer {
+        /// The object.
+        what: String,
+        /// Its name.
+        name: String,
+        /// Its type.
+        kind: String,
+    },
+    /// Not exactly one Gateway.
+    #[error("exactly 1 Gateway expected in {field} of {what} but {found} were found; name one")]
+    NotOneGateway {
+        /// The object.
+        what: String,
+        /// Where Gateways are named.
+        field: &'static str,
+        /// How many different ones.
+        found: usize,
+    },
+    /// The Gateway does not exist.
+    #[error("{gateway} does not exist; create it or correct {what}")]
+    NoGateway {
+        /// For example `Gateway web/edge`.
+        gateway: String,
+        /// The object that names it.
+        what: String,
+    },
+    /// The Gateway does not parse.
+    #[error("{gateway} cannot be read: {problem}; correct it")]
+    UnreadableGateway {
+        /// The Gateway.
+        gateway: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Its kind is not known.
+    #[error(transparent)]
+    Unread(#[from] KindUnread),
+    /// An Istio Gateway that selects everything.
+    #[error(
+        "{gateway} has an empty selector, which every Service would match; add spec.selector with the labels of its load balancer's Service"
+    )]
+    EmptySelector {
+        /// The Gateway.
+        gateway: String,
+    },
+    /// An Istio Gateway whose load balancer is not clear.
+    #[error(
+        "exactly 1 Service expected with the labels {selector} of {gateway} but {found} were found; label one, or list addresses in the annotation k8gb.io/exposed-ip-addresses"
+    )]
+    NotOneService {
+        /// The Gateway.
+        gateway: String,
+        /// Its selector.
+        selector: String,
+        /// How many.
+        found: usize,
+    },
+}
+
+/// What an [`AddressProblem`] makes of the addresses that an object had last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Last {
+    /// Nothing says that they are gone.
+    Kept,
+    /// The object lives and shows none: they are held for a while.
+    Held,
+    /// They are gone for certain.
+    Gone,
+}
+
+impl AddressProblem {
+    /// Stable reason for conditions.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NotLoadBalancer { .. } => "ServiceNotLoadBalancer",
+            Self::NotOneGateway { .. } => "GatewayAmbiguous",
+            Self::NoGateway { .. } => "GatewayNotFound",
+            Self::UnreadableGateway { .. } => "GatewayUnreadable",
+            Self::Unread(unread) => unread.reason(),
+            Self::EmptySelector { .. } => "GatewayWithoutSelector",
+            Self::NotOneService { .. } => "GatewayServiceAmbiguous",
+        }
+    }
+
+    /// What becomes of the last addresses.
+    pub fn last(&self) -> Last {
+        match self {
+            Self::NotLoadBalancer { .. } => Last::Held,
+            Self::NotOneGateway { found, .. } | Self::NotOneService { found, .. } if *found == 0 => {
+                Last::Gone
+            }
+            Self::NoGateway { .. } => Last::Gone,
+            Self::NotOneGateway { .. }
+            | Self::NotOneService { .. }
+            | Self::UnreadableGateway { .. }
+            | Self::Unread(_)
+            | Self::EmptySelector { .. } => Last::Kept,
+        }
+    }
+}
