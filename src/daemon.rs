@@ -23,6 +23,8 @@ use crate::controller::Provision;
 use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
 use crate::controller::context::Context;
+use crate::controller::kinds::Kinds;
+use crate::controller::names::Names;
 use crate::controller::registry::Registry;
 use crate::controller::run::{Start, run as follow};
 use crate::controller::slices::Slices;
@@ -140,6 +142,7 @@ async fn start(
         ingresses: Cache::new(),
         services: Cache::new(),
         slices: Slices::new(),
+        kinds: Kinds::default(),
         endpoints: Cache::new(),
         zones: Cache::new(),
         registry: Registry::default(),
@@ -148,6 +151,7 @@ async fn start(
         glue: Glue::new(
             settings.periods.zone_delegation.map_or(GLUE_PERIOD, |period| period.min(GLUE_PERIOD)),
         ),
+        names: Names::default(),
         questions: Arc::clone(&questions),
         writer: Writer::default(),
         addresses: std::sync::Mutex::default(),

@@ -28,7 +28,7 @@ pub struct Shown {
     pub targets: Targets,
     /// Those that cannot, each with why.
     pub left_out: BTreeSet<LeftOut>,
-    /// Host names in place of addresses; they are not resolved.
+    /// Host names in place of addresses, as written.
     pub host_names: BTreeSet<String>,
 }
 

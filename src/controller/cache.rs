@@ -79,6 +79,11 @@ impl<V: Clone + PartialEq> Cache<V> {
             .collect()
     }
 
+    /// Whether the first list has been read whole.
+    pub(crate) fn is_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
     /// Waits until the first list has been read whole. Nothing may be taken for absent before.
     pub(crate) async fn synced(&self) {
         // The sender lives as long as `self`.
@@ -111,7 +116,6 @@ impl<V: Clone + PartialEq> Cache<V> {
                 Ok(Event::InitDone) => {
                     self.replace(std::mem::take(&mut listed), &mut on_change);
                     self.version.send_modify(|version| *version += 1);
-                    self.synced.send_replace(true);
                 }
                 Ok(Event::Apply(object)) => {
                     let key = Key::of(&object);
@@ -140,6 +144,8 @@ impl<V: Clone + PartialEq> Cache<V> {
 
     fn replace(&self, listed: BTreeMap<Key, V>, on_change: &mut impl FnMut(&[Changed<'_, V>])) {
         let before = std::mem::replace(&mut *self.lock(), listed.clone());
+        // Before anybody is woken: what is not in the list is absent from now on.
+        self.synced.send_replace(true);
         let old = before
             .iter()
             .filter(|(key, old)| listed.get(*key) != Some(*old))

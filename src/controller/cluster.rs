@@ -1,6 +1,11 @@
 //! This cluster's own name server addresses: its glue (contract §2.7).
 
+use std::collections::BTreeSet;
+
+use gslb_core::name::DomainName;
+use gslb_core::publication::Looked;
 use gslb_core::target::{Shown, Targets};
+use jiff::Timestamp;
 
 use super::cache::Key;
 use super::context::Context;
@@ -39,6 +44,9 @@ pub(crate) enum NoGlue {
     /// The source has no address yet.
     #[error("{0} has no load balancer address yet; check what should assign it, or set CLUSTER_EXPOSED_IPS")]
     NoAddress(String),
+    /// The source has a host name whose addresses are not known.
+    #[error("{0}; check EDGE_DNS_SERVERS, or set CLUSTER_EXPOSED_IPS")]
+    NameNotResolved(String),
     /// The source has none that can be published.
     #[error(
         "{what} has no address that can be published: {ignored}; give it an IPv4 address, or set CLUSTER_EXPOSED_IPS"
@@ -59,27 +67,50 @@ impl NoGlue {
             Self::NotOneService { .. } => "DnsServiceAmbiguous",
             Self::NoSource(_) => "NoGlueSource",
             Self::NoAddress(_) => "NoGlueAddress",
+            Self::NameNotResolved(_) => "GlueNameNotResolved",
             Self::OnlyIgnored { .. } => "GlueAddressIgnored",
         }
     }
 }
 
 /// The addresses at which peers and resolvers reach this cluster's DNS.
-pub(crate) fn glue(context: &Context) -> Result<Glue, NoGlue> {
+pub(crate) fn glue(context: &Context, now: Timestamp) -> Result<Glue, NoGlue> {
     if let Some(targets) = context.configured_addresses() {
         return Ok(Glue { targets, notice: None });
     }
+    let (what, shown) = source(context)?;
+    of_source(&what, &Looked::new(shown, |name| context.names.read(name, now).0))
+}
+
+/// Until when the first word about a host name of the source is worth waiting for.
+pub(crate) fn awaited_until(context: &Context, now: Timestamp) -> Option<Timestamp> {
+    let first_words = names(context).into_iter().map(|name| context.names.read(&name, now));
+    let awaited = first_words.filter(|(known, until)| known.is_awaited() && *until > now);
+    awaited.map(|(_, until)| until).max()
+}
+
+/// The host names that the addresses come from.
+pub(crate) fn names(context: &Context) -> BTreeSet<DomainName> {
+    if context.configured_addresses().is_some() {
+        return BTreeSet::new();
+    }
+    let shown = source(context).map(|(_, shown)| shown).unwrap_or_default();
+    shown.host_names.iter().filter_map(|name| DomainName::parse(name).ok()).collect()
+}
+
+/// The object that shows the addresses, for sentences, with what it shows.
+fn source(context: &Context) -> Result<(String, Shown), NoGlue> {
     let own = &context.settings.namespace;
     match &context.settings.dns_service {
         DnsService::Named { namespace, name } => {
             let key = Key::new(namespace.clone(), name.clone());
             let facts = context.services.get(&key).ok_or_else(|| NoGlue::ServiceNotFound(key.clone()))?;
-            of_source(&format!("DNS Service {key}"), facts.shown)
+            Ok((format!("DNS Service {key}"), facts.shown))
         }
         DnsService::CoreDnsLoadBalancer => {
             let found = context.services.select(|key, facts| key.namespace == *own && facts.dns_server);
             match found.as_slice() {
-                [(key, facts)] => of_source(&format!("DNS Service {key}"), facts.shown.clone()),
+                [(key, facts)] => Ok((format!("DNS Service {key}"), facts.shown.clone())),
                 _ => Err(NoGlue::NotOneService { found: found.len(), namespace: own.clone() }),
             }
         }
@@ -87,21 +118,30 @@ pub(crate) fn glue(context: &Context) -> Result<Glue, NoGlue> {
             // Only the own namespace: whoever may label an Ingress elsewhere must not move our glue (F-74).
             let found = context.ingresses.select(|key, facts| key.namespace == *own && facts.ip_source);
             let (key, facts) = found.first().ok_or_else(|| NoGlue::NoSource(own.clone()))?;
-            of_source(&format!("Ingress {key}"), facts.shown.clone())
+            Ok((format!("Ingress {key}"), facts.shown.clone()))
         }
     }
 }
 
-fn of_source(what: &str, shown: Shown) -> Result<Glue, NoGlue> {
-    let ignored = shown.ignored();
-    if !shown.targets.is_empty() {
-        let notice = ignored.map(|ignored| {
+fn of_source(what: &str, looked: &Looked) -> Result<Glue, NoGlue> {
+    let trouble = looked.trouble(what);
+    if !looked.is_complete() {
+        // A part of the addresses would take the others out of the delegation.
+        let why = trouble.unwrap_or_else(|| format!("the host names of {what} are being looked up"));
+        return Err(NoGlue::NameNotResolved(why));
+    }
+    let ignored = looked.ignored();
+    if !looked.targets.is_empty() {
+        let ignored = ignored.map(|ignored| {
             format!("{what} has addresses that can be published, and {ignored}; nothing is to be done while resolvers have IPv4")
         });
-        return Ok(Glue { targets: shown.targets, notice });
+        let notices: Vec<String> = trouble.into_iter().chain(ignored).collect();
+        let notice = (!notices.is_empty()).then(|| notices.join("; "));
+        return Ok(Glue { targets: looked.targets.clone(), notice });
     }
-    Err(match ignored {
-        Some(ignored) => NoGlue::OnlyIgnored { what: what.to_owned(), ignored },
-        None => NoGlue::NoAddress(what.to_owned()),
+    Err(match (trouble, ignored) {
+        (Some(trouble), _) => NoGlue::NameNotResolved(trouble),
+        (None, Some(ignored)) => NoGlue::OnlyIgnored { what: what.to_owned(), ignored },
+        (None, None) => NoGlue::NoAddress(what.to_owned()),
     })
 }

@@ -15,6 +15,8 @@ use super::announce::Announcer;
 use super::cache::{Cache, Key};
 use super::facts::{IngressFacts, ServiceFacts};
 use super::gslb::live::EndpointFacts;
+use super::kinds::Kinds;
+use super::names::Names;
 use super::registry::Registry;
 use super::slices::Slices;
 use super::write::Writer;
@@ -36,12 +38,16 @@ pub(crate) struct Context {
     pub(crate) ingresses: Cache<IngressFacts>,
     pub(crate) services: Cache<ServiceFacts>,
     pub(crate) slices: Slices,
+    /// Kinds that not every cluster has.
+    pub(crate) kinds: Kinds,
     pub(crate) endpoints: Cache<EndpointFacts>,
     pub(crate) zones: Cache<ZoneFacts>,
     pub(crate) registry: Registry,
     pub(crate) book: Arc<Book>,
     pub(crate) memory: Memory,
     pub(crate) glue: Glue,
+    /// Host names of load balancers.
+    pub(crate) names: Names,
     pub(crate) questions: Arc<PeerQuestions>,
     pub(crate) writer: Writer,
     pub(crate) announcer: Announcer,

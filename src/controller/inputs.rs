@@ -27,6 +27,7 @@ use gslb_provider_external_dns::is_delegation;
 
 use super::{Trigger, Triggers, gslb, zone_delegation};
 use gslb_core::publication::ServiceName;
+use gslb_core::reference::ObjectKind;
 
 /// Longest pause before a watch that failed is started again; with jitter twice as long. An API server that is back
 /// must not wait long for us: until then this cluster's health is blind.
@@ -60,27 +61,26 @@ pub(crate) async fn synced(context: &Context) {
 }
 
 fn ingresses(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
-    context.ingresses.follow(
-        stream::<Ingress>(context, &watcher::Config::default()),
-        Into::into,
-        move |all| {
-            let glue =
-                |facts: Option<&super::facts::IngressFacts>| facts.is_some_and(|facts| facts.ip_source);
-            if all.iter().any(|changed| glue(changed.before) || glue(changed.after)) {
-                triggers.send(Trigger::AllZoneDelegations);
+    let ingresses = stream::<Ingress>(context, &watcher::Config::default());
+    let ingresses = ingresses.inspect(|event| forget_unlisted(context, gslb::embedded::WHAT, event));
+    context.ingresses.follow(ingresses, Into::into, move |all| {
+        let glue = |facts: Option<&super::facts::IngressFacts>| facts.is_some_and(|facts| facts.ip_source);
+        if all.iter().any(|changed| glue(changed.before) || glue(changed.after)) {
+            triggers.send(Trigger::AllZoneDelegations);
+        }
+        for changed in all {
+            if changed.after.is_none() {
+                context.writer.forget(gslb::embedded::WHAT, changed.key);
             }
-            for changed in all {
-                wake(context, triggers, &Dependency::Ingress(changed.key.clone()));
-            }
-        },
-    )
+            wake_dependents(context, triggers, ObjectKind::Ingress, changed.key);
+        }
+    })
 }
 
 fn services(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
     context.services.follow(stream::<Service>(context, &watcher::Config::default()), Into::into, move |all| {
         for changed in all {
-            let Key { namespace, name } = changed.key.clone();
-            wake(context, triggers, &Dependency::Service(ServiceName { namespace, name }));
+            wake_dependents(context, triggers, ObjectKind::Service, changed.key);
         }
         if all.iter().any(|changed| is_dns_service(context, changed)) {
             triggers.send(Trigger::AllZoneDelegations);
@@ -109,7 +109,7 @@ fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
         let services: BTreeSet<ServiceName> =
             all.iter().flat_map(|changed| context.slices.index(changed)).collect();
         for service in services {
-            wake(context, triggers, &Dependency::Service(service));
+            wake(context, triggers, &Dependency::service(&service));
         }
     })
 }
@@ -117,12 +117,7 @@ fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
 fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
     // All of them, also those without our labels: an apply would take a foreign object of the same name over.
     let endpoints = stream::<DeserializeGuard<DnsEndpoint>>(context, &watcher::Config::default());
-    let endpoints = endpoints.inspect(|event| {
-        if let Ok(Event::InitDone) = event {
-            // What was created and deleted while nobody watched is in no list.
-            context.writer.forget_unlisted(gslb::apply::WHAT, |_| false);
-        }
-    });
+    let endpoints = endpoints.inspect(|event| forget_unlisted(context, gslb::apply::WHAT, event));
     context.endpoints.follow(endpoints, EndpointFacts::read, move |all| {
         for changed in all {
             if changed.after.is_none() {
@@ -212,7 +207,23 @@ where
     }
 }
 
-fn wake(context: &Context, triggers: &Triggers, dependency: &Dependency) {
+/// What was created and deleted while nobody watched is in no list.
+fn forget_unlisted<K>(context: &Context, what: &'static str, event: &watcher::Result<Event<K>>) {
+    if let Ok(Event::InitDone) = event {
+        context.writer.forget_unlisted(what, |_| false);
+    }
+}
+
+/// Wakes who depends on the object by name or by labels.
+pub(crate) fn wake_dependents(context: &Context, triggers: &Triggers, kind: ObjectKind, key: &Key) {
+    let namespaces = [key.namespace.clone(), String::new()];
+    let any = namespaces.into_iter().map(|namespace| Dependency::Any(kind, namespace));
+    for dependency in any.chain([Dependency::Object(kind, key.clone())]) {
+        wake(context, triggers, &dependency);
+    }
+}
+
+pub(crate) fn wake(context: &Context, triggers: &Triggers, dependency: &Dependency) {
     for gslb in context.registry.dependents(dependency) {
         triggers.send(Trigger::Gslb(gslb));
     }

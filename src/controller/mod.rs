@@ -1,6 +1,6 @@
 //! Keeps Gslbs and ZoneDelegations as their specs want them.
 //!
-//! Every input is watched and reduced to facts ([`inputs`]); whatever changes triggers the passes that depend
+//! Every input is watched and reduced to facts ([`inputs`], [`kinds`], [`names`]); whatever changes triggers the passes that depend
 //! on it ([`registry`]); a pass is always observe, decide (in `gslb-core`), apply, report.
 
 pub(crate) mod announce;
@@ -10,6 +10,8 @@ pub(crate) mod context;
 pub(crate) mod facts;
 pub(crate) mod gslb;
 pub(crate) mod inputs;
+pub(crate) mod kinds;
+pub(crate) mod names;
 pub(crate) mod registry;
 pub(crate) mod retry;
 pub(crate) mod run;

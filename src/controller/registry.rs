@@ -6,17 +6,30 @@ use std::sync::{Mutex, MutexGuard};
 use gslb_core::contest::{Contest, Wants};
 use gslb_core::name::DomainName;
 use gslb_core::publication::ServiceName;
+use gslb_core::reference::ObjectKind;
 use jiff::SignedDuration;
 
 use super::cache::Key;
+use super::slices::service_key;
 
-/// One object that a pass over a Gslb reads.
+/// One thing that a pass over a Gslb reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dependency {
-    /// The referenced Ingress.
-    Ingress(Key),
+    /// An object; for a Service, its slices too.
+    Object(ObjectKind, Key),
+    /// Any object of a kind in a namespace; in an empty one: anywhere.
+    Any(ObjectKind, String),
+    /// Whether the kind can be read at all.
+    Kind(ObjectKind),
+    /// What a host name of a load balancer resolves to.
+    Name(DomainName),
+}
+
+impl Dependency {
     /// A Service behind a host.
-    Service(ServiceName),
+    pub(crate) fn service(service: &ServiceName) -> Self {
+        Self::Object(ObjectKind::Service, service_key(service))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -130,7 +143,8 @@ mod tests {
     #[test]
     fn dependencies_that_a_pass_no_longer_has_trigger_nothing() {
         let registry = Registry::default();
-        let (a, b) = (Dependency::Ingress(key("a")), Dependency::Ingress(key("b")));
+        let of = |name| Dependency::Object(ObjectKind::Ingress, key(name));
+        let (a, b) = (of("a"), of("b"));
         registry.depend(&key("g"), [a.clone(), b.clone()]);
         registry.depend_only(&key("g"), &[b.clone()].into());
         assert_eq!(registry.dependents(&a), []);

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::cache::{Chain, Key};
 use super::context::Context;
 use super::inputs::{self, Writers};
-use super::{Failures, Pass, PassError, Trigger, Triggers, gslb, zone_delegation};
+use super::{Failures, Pass, PassError, Trigger, Triggers, gslb, kinds, names, zone_delegation};
 use crate::health::{Progress, Readiness};
 use crate::peer;
 use crate::peer::ask::PeerQuestions;
@@ -65,6 +65,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
     let mut tasks = JoinSet::new();
     let writers = Writers { gslbs: gslb_writer, zones: zone_writer };
     tasks.spawn(inputs::follow(Arc::clone(&context), triggers.clone(), writers));
+    tasks.spawn(kinds::follow(Arc::clone(&context), triggers.clone()));
     let work = async {
         peer::memory::restore(&context).await;
         inputs::synced(&context).await;
@@ -72,6 +73,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         register_all(&context, &triggers);
         start.readiness.set_ready("inputs");
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
+        tasks.spawn(names::run(Arc::clone(&context), triggers.clone()));
         tasks.spawn(bootstrap(Arc::clone(&context)));
         tasks.spawn(zone_delegation::corefile::keep(Arc::clone(&context)));
         triggers.send(Trigger::AllGslbs);

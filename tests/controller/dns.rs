@@ -14,6 +14,10 @@ use gslb_core::ttl::Ttl;
 #[derive(Debug, Clone)]
 pub(crate) enum Says {
     Addresses(Vec<Ipv4Addr>),
+    /// A CNAME, and nothing about its target.
+    Alias(DomainName),
+    /// CNAMEs one after the other, and the addresses of the last.
+    Chain(Vec<DomainName>, Vec<Ipv4Addr>),
     /// NXDOMAIN with AA, as a gslb-bridge server.
     No,
     /// NXDOMAIN without AA, as k8gb's CoreDNS.
@@ -30,6 +34,7 @@ struct Script {
     silent: BTreeMap<Ipv4Addr, bool>,
     delegations: BTreeMap<(Ipv4Addr, DomainName), Vec<DomainName>>,
     asked: BTreeMap<Ipv4Addr, usize>,
+    asked_for: BTreeMap<(Ipv4Addr, DomainName), usize>,
 }
 
 /// All DNS servers of a test; clones share the script. Whoever is not in it is silent.
@@ -75,6 +80,12 @@ impl Dns {
         self.script(|script| script.asked.get(&ip(server)).copied().unwrap_or_default())
     }
 
+    /// Questions that a server got about a name.
+    pub(crate) fn asked_for(&self, server: &str, owner_name: &str) -> usize {
+        let asked = (ip(server), name(owner_name));
+        self.script(|script| script.asked_for.get(&asked).copied().unwrap_or_default())
+    }
+
     fn script<T>(&self, work: impl FnOnce(&mut Script) -> T) -> T {
         work(&mut self.0.lock().unwrap())
     }
@@ -83,6 +94,7 @@ impl Dns {
 impl Script {
     fn word(&mut self, server: Ipv4Addr, query: &Query) -> Option<Response> {
         *self.asked.entry(server).or_default() += 1;
+        *self.asked_for.entry((server, query.question.name.clone())).or_default() += 1;
         if self.silent.get(&server) == Some(&true) {
             return None;
         }
@@ -114,6 +126,17 @@ impl Says {
                 let answers =
                     addresses.into_iter().map(|address| record(owner_name, RecordData::A(address))).collect();
                 Some(Response { authoritative: true, answers, ..Response::default() })
+            }
+            Self::Alias(target) => {
+                let answers = vec![record(owner_name, RecordData::Cname(target))];
+                Some(Response { answers, ..Response::default() })
+            }
+            Self::Chain(names, addresses) => {
+                let owners: Vec<DomainName> = [owner_name.clone()].into_iter().chain(names.clone()).collect();
+                let links = owners.iter().zip(names).map(|(from, to)| record(from, RecordData::Cname(to)));
+                let last = owners.last().unwrap_or(owner_name);
+                let addresses = addresses.into_iter().map(|address| record(last, RecordData::A(address)));
+                Some(Response { answers: links.chain(addresses).collect(), ..Response::default() })
             }
             Self::No => Some(Response { authoritative: true, ..no }),
             Self::NoWithoutAuthority => Some(no),

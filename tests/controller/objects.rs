@@ -17,6 +17,53 @@ pub(crate) fn gslb(name: &str, strategy: Value) -> Value {
     })
 }
 
+/// A Gslb in namespace `web` that refers to an object of its name.
+pub(crate) fn gslb_to(name: &str, api_version: &str, kind: &str) -> Value {
+    let mut object = gslb(name, round_robin());
+    object["spec"]["resourceRef"] = json!({"apiVersion": api_version, "kind": kind, "name": name});
+    object
+}
+
+/// The object with this annotation.
+pub(crate) fn annotated(mut object: Value, key: &str, value: &str) -> Value {
+    object["metadata"]["annotations"][key] = json!(value);
+    object
+}
+
+/// The object with this label.
+pub(crate) fn labelled(mut object: Value, key: &str, value: &str) -> Value {
+    object["metadata"]["labels"][key] = json!(value);
+    object
+}
+
+/// The object in another namespace.
+pub(crate) fn in_namespace(mut object: Value, namespace: &str) -> Value {
+    object["metadata"]["namespace"] = json!(namespace);
+    object
+}
+
+/// A Service `name` with a ready endpoint.
+pub(crate) fn backend(api: &ApiServer, name: &str) {
+    for object in [service(name), slice(name, true)] {
+        api.apply_object(object).unwrap();
+    }
+}
+
+/// A Service of type LoadBalancer.
+pub(crate) fn load_balancer_service(name: &str, addresses: &[&str]) -> Value {
+    let mut object = service(name);
+    object["spec"]["type"] = json!("LoadBalancer");
+    object["status"] = load_balancer(addresses);
+    object
+}
+
+/// An Ingress as [`ingress`], whose load balancer has only this host name.
+pub(crate) fn ingress_at(name: &str, host: &str, load_balancer: &str) -> Value {
+    let mut object = ingress(name, &[host], &[]);
+    object["status"]["loadBalancer"]["ingress"] = json!([{"hostname": load_balancer}]);
+    object
+}
+
 pub(crate) fn round_robin() -> Value {
     json!({"type": "roundRobin"})
 }

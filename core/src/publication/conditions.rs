@@ -102,10 +102,11 @@ fn resolved_condition(seen: &Observation<'_>, publication: &Publication) -> Cond
         return Condition::bad(kind, "ServiceExternalName", message);
     }
     match &seen.exposed.notice {
-        Some((reason, message)) if seen.exposed.targets.is_empty() => {
+        Some((reason, message)) if seen.exposed.targets.is_empty() || seen.exposed.faulty => {
             Condition::bad(kind, reason, message.clone())
         }
         Some((reason, message)) => Condition::good(kind, reason, message.clone()),
+        None if !seen.ignored.is_empty() => Condition::good(kind, "BackendIgnored", seen.ignored.join("; ")),
         None => Condition::good(kind, "Resolved", "hosts, Services and addresses were found"),
     }
 }

@@ -23,7 +23,7 @@ use crate::ttl::Ttl;
 use crate::zone::{HostProblem, Zone, zone_of};
 
 pub use self::figures::{ByHealth, Figures, StrategyFigures};
-pub use exposed::Exposed;
+pub use exposed::{Exposed, Looked};
 
 /// A Service by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,6 +88,8 @@ pub struct Observation<'a> {
     pub services: BTreeMap<ServiceName, Health>,
     /// Services that are only another name for something outside and so never have endpoints.
     pub external_names: BTreeSet<ServiceName>,
+    /// What the referenced object names and nothing comes of, as sentences.
+    pub ignored: Vec<String>,
     /// This cluster's addresses.
     pub exposed: Exposed,
     /// The zones that this cluster serves.

@@ -28,7 +28,8 @@ fn pass() -> Pass {
         known: vec![],
         services: [].into(),
         external_names: BTreeSet::new(),
-        exposed: Exposed { targets: targets(FRA), notice: None },
+        ignored: vec![],
+        exposed: Exposed::configured(targets(FRA)),
         zones: &[],
         taken: [].into(),
         peers: [].into(),
@@ -266,10 +267,30 @@ fn a_failed_reference_withdraws_the_own_part_only() {
 #[test]
 fn a_healthy_cluster_without_addresses_announces_nothing_and_says_why() {
     let mut pass = pass().healthy(HOST).peer(HOST, "nyc", Tier::Good, NYC);
-    pass.seen.exposed = Exposed { targets: [].into(), notice: Some(("NoAddresses", "none yet".into())) };
+    pass.seen.exposed =
+        Exposed { targets: [].into(), notice: Some(("NoAddresses", "none yet".into())), faulty: false };
     let publication = pass.publish();
     assert_eq!(publication.endpoints, [record(HOST, NYC)]);
     assert_eq!(publication.resolved(), (Truth::False, "NoAddresses", "none yet"));
+}
+
+#[test]
+fn explicit_addresses_that_are_wrong_are_told_while_the_last_ones_are_answered() {
+    let mut pass = pass().healthy(HOST);
+    pass.seen.exposed = Exposed::instead(targets(FRA), "ExposedAddressesInvalid", "annotation x has \"y\"");
+    let publication = pass.publish();
+    assert_eq!(publication.endpoints, served_here(HOST));
+    let sentence = "annotation x has \"y\"; the last addresses go on meanwhile";
+    assert_eq!(publication.resolved(), (Truth::False, "ExposedAddressesInvalid", sentence));
+}
+
+#[test]
+fn parts_that_nothing_comes_of_are_named_and_change_nothing() {
+    let mut pass = pass().healthy(HOST);
+    pass.seen.ignored = vec!["backend Bucket web/b is ignored".into()];
+    let publication = pass.publish();
+    assert_eq!(publication.endpoints, served_here(HOST));
+    assert_eq!(publication.resolved(), (Truth::True, "BackendIgnored", "backend Bucket web/b is ignored"));
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! One pass over one Gslb: observe, decide, apply, report.
 
+pub(crate) mod addresses;
 pub(crate) mod apply;
+pub(crate) mod embedded;
 pub(crate) mod live;
 pub(crate) mod observe;
+pub(crate) mod reference;
 pub(crate) mod report;
 
 use std::sync::Arc;
@@ -40,7 +43,14 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     }
     let now = context.now();
     let zones = context.served_zones();
-    let seen = observe::observe(context, gslb, &zones, now);
+    let ingress = embedded::apply(context, gslb, now).await?;
+    let seen = match observe::observe(context, gslb, ingress, &zones, now) {
+        Ok(seen) => seen,
+        // What is being read wakes the Gslb when it is there.
+        Err(until) => {
+            return Ok(Action::requeue(Duration::try_from(until.duration_since(now)).unwrap_or_default()));
+        }
+    };
     // Before anything can fail: the next pass of this Gslb does not see them change hands again.
     for other in &seen.affected {
         pass.triggers.send(Trigger::Gslb(other.clone()));

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use gslb_core::contest::Wants;
 use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
-use gslb_core::publication::{Exposed, Observation, Resolution, Server, ServiceName, servable_hosts};
-use gslb_core::target::{LastAddresses, Shown, Targets, hold_addresses};
+use gslb_core::publication::{Observation, Resolution, Server, ServiceName, servable_hosts};
 use gslb_core::zone::Zone;
 use gslb_crds::Gslb;
-use gslb_crds::gslb::ResourceRef;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
+use super::embedded;
 use super::live::{EndpointFacts, raw_strategy};
+use super::reference::Reader;
 use crate::controller::cache::Key;
 use crate::controller::context::{Context, signed};
 use crate::controller::registry::Dependency;
@@ -28,19 +28,23 @@ pub(crate) struct Seen<'a> {
     pub(crate) affected: Vec<Key>,
 }
 
-/// The referenced object as far as this product reads it.
-struct Referenced {
-    resolution: Resolution,
-    shown: Shown,
-    /// For sentences: `Ingress web/shop`.
-    what: String,
-}
-
-/// Observes one Gslb.
-pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], now: Timestamp) -> Seen<'a> {
+/// Observes one Gslb. `ingress`: whether its embedded Ingress is as wanted.
+///
+/// # Errors
+/// Something is being read for the first time, and what was told stands meanwhile; then the time until which that
+/// is worth waiting for.
+pub(crate) fn observe<'a>(
+    context: &'a Context,
+    gslb: &Gslb,
+    ingress: embedded::Applied,
+    zones: &'a [Zone],
+    now: Timestamp,
+) -> Result<Seen<'a>, Timestamp> {
     let key = Key::of(gslb);
     let mut dependencies = BTreeSet::new();
-    let referenced = resolve(context, &key, gslb.spec.resource_ref.as_ref(), &mut dependencies);
+    let mut reader = Reader { context, gslb: &key, dependencies: &mut dependencies, now };
+    let mut referenced = reader.resolve(gslb, ingress)?;
+    let (exposed, held_until) = reader.addresses(gslb, &mut referenced)?;
     let known = known_servers(gslb);
     let services = health_of(context, &key, &referenced.resolution, &known, &mut dependencies);
     let external_names = external_names(context, &services);
@@ -53,7 +57,6 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
         context.book.watch(|| context.registry.hosts(), context.now());
     }
     let affected = changed.unwrap_or_default();
-    let (exposed, held_until) = exposed(context, &key, gslb, &referenced, now);
     let mut seen = Seen {
         observation: Observation {
             raw,
@@ -63,6 +66,7 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
             known,
             services,
             external_names,
+            ignored: referenced.ignored,
             exposed,
             zones,
             taken: BTreeMap::new(),
@@ -79,14 +83,21 @@ pub(crate) fn observe<'a>(context: &'a Context, gslb: &Gslb, zones: &'a [Zone], 
         affected,
     };
     look_at_hosts(context, &key, &mut seen, now);
-    seen
+    Ok(seen)
 }
 
 /// Records the hosts that a Gslb wants, before any Gslb is published: at start, all of them first.
 pub(crate) fn register(context: &Context, gslb: &Gslb, zones: &[Zone]) {
     let key = Key::of(gslb);
-    let referenced = resolve(context, &key, gslb.spec.resource_ref.as_ref(), &mut BTreeSet::new());
-    want(context, gslb, &referenced.resolution, &known_servers(gslb), zones);
+    let now = context.now();
+    let mut reader = Reader { context, gslb: &key, dependencies: &mut BTreeSet::new(), now };
+    let known = known_servers(gslb);
+    let resolution = match reader.resolve(gslb, Ok(())) {
+        Ok(referenced) => referenced.resolution,
+        // Its kind is not read yet: it wants what it wanted.
+        Err(_) => Resolution::Found(known.clone()),
+    };
+    want(context, gslb, &resolution, &known, zones);
 }
 
 /// Who else wants the hosts, and what the peers say about them.
@@ -129,49 +140,6 @@ fn want(
     context.registry.want(&Key::of(gslb), Wants { hosts, created, accepted })
 }
 
-/// Follows the reference. The dependency is recorded before the object is read, so no change is missed.
-fn resolve(
-    context: &Context,
-    gslb: &Key,
-    reference: Option<&ResourceRef>,
-    dependencies: &mut BTreeSet<Dependency>,
-) -> Referenced {
-    let of = |resolution| Referenced { resolution, shown: Shown::default(), what: String::new() };
-    let invalid = |reason, message: String| of(Resolution::Invalid { reason, message });
-    let failed = |reason, message: String| of(Resolution::Failed { reason, message });
-    let Some(reference) = reference else {
-        let message = "spec.resourceRef is empty; name the Ingress that serves the hosts (none is made from spec.ingress)";
-        return invalid("NoReference", message.to_owned());
-    };
-    let (api_version, kind) =
-        (reference.api_version.as_deref().unwrap_or_default(), reference.kind.as_deref().unwrap_or_default());
-    if (api_version, kind) != ("networking.k8s.io/v1", "Ingress") {
-        let message = format!(
-            "spec.resourceRef has APIVersion:{api_version}, Kind:{kind}, which is not supported; refer to an Ingress of networking.k8s.io/v1"
-        );
-        return invalid("ReferenceUnsupported", message);
-    }
-    let Some(name) = reference.name.as_deref() else {
-        let message = "spec.resourceRef has no name; write the name of the Ingress";
-        return invalid("ReferenceUnnamed", message.to_owned());
-    };
-    let ingress = Key::new(reference.namespace.clone().unwrap_or_else(|| gslb.namespace.clone()), name);
-    let dependency = Dependency::Ingress(ingress.clone());
-    context.registry.depend(gslb, [dependency.clone()]);
-    dependencies.insert(dependency);
-    let what = format!("Ingress {ingress}");
-    let Some(facts) = context.ingresses.get(&ingress) else {
-        return failed(
-            "ReferenceNotFound",
-            format!("{what} does not exist; create it or correct spec.resourceRef"),
-        );
-    };
-    if facts.servers.iter().all(|server| server.host.is_empty()) {
-        return failed("NoHosts", format!("{what} has no rule with a host; add one"));
-    }
-    Referenced { resolution: Resolution::Found(facts.servers), shown: facts.shown, what }
-}
-
 fn health_of(
     context: &Context,
     gslb: &Key,
@@ -185,8 +153,7 @@ fn health_of(
         Resolution::Failed { .. } => return BTreeMap::new(),
     };
     let services: BTreeSet<&ServiceName> = servers.iter().flat_map(|server| &server.services).collect();
-    let watched: Vec<Dependency> =
-        services.iter().map(|service| Dependency::Service((*service).clone())).collect();
+    let watched: Vec<Dependency> = services.iter().map(|service| Dependency::service(service)).collect();
     context.registry.depend(gslb, watched.iter().cloned());
     dependencies.extend(watched);
     let health = |service: &ServiceName| {
@@ -200,43 +167,6 @@ fn external_names(context: &Context, services: &BTreeMap<ServiceName, Health>) -
         context.services.get(&service_key(service)).is_some_and(|facts| facts.kind == "ExternalName")
     };
     services.keys().filter(external).cloned().collect()
-}
-
-/// The addresses of the application here: the configured ones, or those of the referenced object, held for a
-/// while when a living object shows none.
-fn exposed(
-    context: &Context,
-    key: &Key,
-    gslb: &Gslb,
-    referenced: &Referenced,
-    now: Timestamp,
-) -> (Exposed, Option<Timestamp>) {
-    let mut remembered = context.addresses.lock().expect("no panic while the addresses are locked");
-    if matches!(referenced.resolution, Resolution::Failed { .. }) {
-        remembered.insert(key.clone(), None);
-        return (Exposed::default(), None);
-    }
-    if let Some(targets) = context.configured_addresses() {
-        return (Exposed::configured(targets), None);
-    }
-    if matches!(referenced.resolution, Resolution::Invalid { .. }) {
-        // Nothing shows addresses, and nothing says that the last ones are gone.
-        let last = remembered.get(key).cloned().unwrap_or_else(|| last_addresses(gslb));
-        let targets = last.map(|last| last.targets).unwrap_or_default();
-        return (Exposed { targets, notice: None }, None);
-    }
-    // The status speaks for the time before this process only: it lags behind what a pass decided.
-    let last = remembered.get(key).cloned().unwrap_or_else(|| last_addresses(gslb));
-    let standing = hold_addresses(referenced.shown.targets.clone(), last, now);
-    remembered.insert(key.clone(), standing.last);
-    (Exposed::of(&referenced.what, &referenced.shown, standing.targets), standing.held_until)
-}
-
-/// What the status still tells of the addresses, after a restart.
-fn last_addresses(gslb: &Gslb) -> Option<LastAddresses> {
-    let exposed = &gslb.status.as_ref()?.load_balancer.as_ref()?.exposed_ips;
-    let targets: Targets = exposed.iter().filter_map(|address| address.parse().ok()).collect();
-    (!targets.is_empty()).then_some(LastAddresses { targets, missing_since: None })
 }
 
 /// The hosts that the last pass knew.

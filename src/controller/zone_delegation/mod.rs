@@ -12,6 +12,7 @@ mod zones;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
@@ -84,8 +85,12 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         }
     };
     ensure_finalizer(context, object).await?;
+    if let Some(until) = cluster::awaited_until(context, now) {
+        // A start: what was told stands for the moment until the names of our load balancer are known.
+        return Ok(Action::requeue(Duration::try_from(until.duration_since(now)).unwrap_or_default()));
+    }
     let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
-    let glue = cluster::glue(context);
+    let glue = cluster::glue(context, now);
     let own: BTreeSet<IpAddr> = glue.iter().flat_map(|glue| &glue.targets).copied().map(IpAddr::V4).collect();
     let mut conditions = vec![accepted];
     match &glue {
@@ -105,7 +110,12 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         }
     }
     pass.zones.keep(&object.name_any(), memory.clone());
-    let servers = servers(context, claimant.zone(), &claimant, &own);
+    let listed = match &glue {
+        // Nothing says that the last ones are gone.
+        Err(cluster::NoGlue::NameNotResolved(_)) => last_own(object, &claimant),
+        Ok(_) | Err(_) => own,
+    };
+    let servers = servers(context, claimant.zone(), &claimant, &listed);
     report::report(context, object, servers, conditions, context.now()).await?;
     // Without an address nobody is asked, and a trigger tells when there is one again.
     let asking = Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok() };
@@ -265,7 +275,7 @@ async fn withdraw(
     if memory.provider_is_due(&asked, context.now()) {
         let desired = shared(provider, DesiredDelegation::withdrawn(claimant), &asked);
         memory.asked = Some(asked);
-        let period = Some(std::time::Duration::from_secs(10));
+        let period = Some(Duration::from_secs(10));
         let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
         let (desired, scope) = (&desired, context.writable_zones());
         let client = &context.client;
@@ -330,6 +340,13 @@ fn servers(
     let peers =
         peers.map(|(name, address)| DnsServer { name: name.to_string(), address: address.to_string() });
     ours.chain(peers).collect()
+}
+
+/// Our own addresses as the status tells them.
+fn last_own(object: &ZoneDelegation, claimant: &Claimant) -> BTreeSet<IpAddr> {
+    let listed = object.status.iter().flat_map(|status| &status.dns_servers);
+    let ours = listed.filter(|server| server.name == claimant.ns_name().as_str());
+    ours.filter_map(|server| server.address.parse().ok()).collect()
 }
 
 fn next(context: &Context, memory: &Memory, asking: Asking) -> Action {

@@ -1,5 +1,12 @@
 //! From Kubernetes objects to the facts that a pass needs. Pure.
 
+pub(crate) mod embedded;
+pub(crate) mod gateway;
+pub(crate) mod istio;
+pub(crate) mod referent;
+
+use std::collections::BTreeMap;
+
 use gslb_core::publication::{Server, ServiceName};
 use gslb_core::target::Shown;
 use gslb_crds::marks;
@@ -8,22 +15,28 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
 use kube::ResourceExt;
 
+use embedded::Embedded;
+
 /// Label by which a slice names its Service.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// What counts of an Ingress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IngressFacts {
+    pub(crate) labels: BTreeMap<String, String>,
     pub(crate) servers: Vec<Server>,
     /// The addresses of its load balancer.
     pub(crate) shown: Shown,
     /// Labelled as the source of the cluster's DNS addresses.
     pub(crate) ip_source: bool,
+    /// What a Gslb wrote, if it belongs to one.
+    pub(crate) embedded: Option<Box<Embedded>>,
 }
 
 /// What counts of a Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceFacts {
+    pub(crate) labels: BTreeMap<String, String>,
     /// The addresses of its load balancer, or those inside the cluster if that is its type.
     pub(crate) shown: Shown,
     pub(crate) kind: String,
@@ -42,6 +55,8 @@ pub(crate) struct SliceFacts {
 impl From<Ingress> for IngressFacts {
     fn from(ingress: Ingress) -> Self {
         let namespace = ingress.namespace().unwrap_or_default();
+        let embedded = Embedded::read(&ingress).map(Box::new);
+        let labels = ingress.labels().clone();
         let ip_source = ingress.labels().get(marks::IP_SOURCE).is_some_and(|value| value == marks::TRUE);
         let rules = ingress.spec.and_then(|spec| spec.rules).unwrap_or_default();
         let servers = rules.into_iter().map(|rule| {
@@ -55,7 +70,7 @@ impl From<Ingress> for IngressFacts {
         let entries = ingress.status.and_then(|status| status.load_balancer).and_then(|lb| lb.ingress);
         let entries = entries.unwrap_or_default().into_iter();
         let shown = shown(entries.map(|entry| (entry.ip, entry.hostname)));
-        Self { servers: servers.collect(), shown, ip_source }
+        Self { labels, servers: servers.collect(), shown, ip_source, embedded }
     }
 }
 
@@ -64,6 +79,7 @@ impl From<Service> for ServiceFacts {
         let label = |key: &str, value: &str| service.labels().get(key).is_some_and(|found| found == value);
         let dns_server = label(marks::APP_NAME, marks::APP_NAME_COREDNS)
             && !label(marks::APP_COMPONENT, marks::APP_COMPONENT_METRICS);
+        let labels = service.labels().clone();
         let spec = service.spec.unwrap_or_default();
         let entries = service.status.and_then(|status| status.load_balancer).and_then(|lb| lb.ingress);
         let entries = entries.unwrap_or_default().into_iter();
@@ -75,7 +91,7 @@ impl From<Service> for ServiceFacts {
             }
             _ => shown(entries.map(|entry| (entry.ip, entry.hostname))),
         };
-        Self { shown, kind, dns_server }
+        Self { labels, shown, kind, dns_server }
     }
 }
 

@@ -1,0 +1,249 @@
+//! Kinds that not every cluster has: each is watched from the first Gslb on that refers to it.
+//!
+//! One that is not installed or not permitted costs a request now and then, and stops nobody: nothing of it is
+//! known, which is never taken for absence.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use futures::stream::FuturesUnordered;
+use futures::{Stream, StreamExt};
+use gslb_core::reference::{KindUnread, ObjectKind, Unread};
+use jiff::{SignedDuration, Timestamp};
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use serde::de::DeserializeOwned;
+use tokio::sync::Notify;
+
+use super::Triggers;
+use super::cache::{Cache, Chain, Key};
+use super::context::Context;
+use super::facts::referent::{Optional, OptionalFacts};
+use super::facts::{gateway, istio};
+use super::inputs::{wake, wake_dependents};
+use super::registry::Dependency;
+use super::retry::Pauses;
+
+/// Longest pause before a kind is tried again. With jitter of as much again: one that is installed later is noticed
+/// within 15 seconds.
+const LAST_RETRY: Duration = Duration::from_secs(7);
+/// How long a pass waits for the first list of a kind, before it tells that the kind was not read.
+const FIRST_LIST: SignedDuration = SignedDuration::from_secs(5);
+
+/// Handle around the watched kinds.
+#[derive(Default)]
+pub(crate) struct Kinds {
+    plain: Mutex<Plain>,
+    asked: Notify,
+}
+
+#[derive(Default)]
+struct Plain {
+    watched: BTreeMap<ObjectKind, Arc<Watched>>,
+    /// Those without a running watch yet.
+    new: Vec<ObjectKind>,
+}
+
+/// One watched kind.
+pub(crate) struct Watched {
+    kind: ObjectKind,
+    pub(crate) facts: Cache<OptionalFacts>,
+    unread: Mutex<Option<Unread>>,
+    since: Timestamp,
+}
+
+/// What is known of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// It was read whole: what is not there is absent.
+    Done,
+    /// Its first list is under way, and worth waiting for until then.
+    UnderWay(Timestamp),
+    /// It was never read.
+    Failed(KindUnread),
+}
+
+impl Kinds {
+    /// The objects of a kind. The first call starts the watch.
+    pub(crate) fn of(&self, kind: ObjectKind, now: Timestamp) -> Arc<Watched> {
+        let mut plain = self.lock();
+        let Plain { watched, new } = &mut *plain;
+        let entry = watched.entry(kind).or_insert_with(|| {
+            new.push(kind);
+            self.asked.notify_one();
+            Arc::new(Watched { kind, facts: Cache::new(), unread: Mutex::new(None), since: now })
+        });
+        Arc::clone(entry)
+    }
+
+    async fn new_ones(&self) -> Vec<Arc<Watched>> {
+        loop {
+            {
+                let mut plain = self.lock();
+                let new = std::mem::take(&mut plain.new);
+                if !new.is_empty() {
+                    return new.iter().filter_map(|kind| plain.watched.get(kind).cloned()).collect();
+                }
+            }
+            self.asked.notified().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Plain> {
+        self.plain.lock().expect("no panic while the kinds are locked")
+    }
+}
+
+impl Watched {
+    /// What is known of the kind.
+    pub(crate) fn reading(&self, now: Timestamp) -> Reading {
+        if self.facts.is_synced() {
+            return Reading::Done;
+        }
+        let until = self.since + FIRST_LIST;
+        match self.unread().clone() {
+            Some(why) => Reading::Failed(KindUnread { kind: self.kind, why }),
+            None if now < until => Reading::UnderWay(until),
+            None => Reading::Failed(KindUnread { kind: self.kind, why: Unread::NotRead }),
+        }
+    }
+
+    /// Notes what became of an attempt; tells whether that is news.
+    fn note(&self, unread: Option<Unread>) -> bool {
+        let mut known = self.unread();
+        let news = *known != unread;
+        *known = unread;
+        news
+    }
+
+    fn unread(&self) -> MutexGuard<'_, Option<Unread>> {
+        self.unread.lock().expect("no panic while the state is locked")
+    }
+}
+
+/// Runs the watches of all kinds that are asked for, until the daemon ends.
+pub(crate) async fn follow(context: Arc<Context>, triggers: Triggers) {
+    let mut watches = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            new = context.kinds.new_ones() => {
+                watches.extend(new.into_iter().map(|watched| watch(&context, &triggers, watched)));
+            }
+            // A watch never ends by itself.
+            Some(()) = watches.next() => {}
+        }
+    }
+}
+
+fn watch<'a>(
+    context: &'a Context,
+    triggers: &'a Triggers,
+    watched: Arc<Watched>,
+) -> impl Future<Output = ()> + 'a {
+    let kind = watched.kind;
+    let told = Arc::clone(&watched);
+    let tell = move |event: &watcher::Result<Event<DynamicObject>>| note(context, triggers, &told, event);
+    let events = stream(context, kind).inspect(tell).filter(|event| futures::future::ready(event.is_ok()));
+    async move {
+        let read = |object| facts(kind, object);
+        let mut first = true;
+        watched
+            .facts
+            .follow(events, read, |all| {
+                for changed in all {
+                    wake_dependents(context, triggers, kind, changed.key);
+                }
+                // The first list also tells what is not there.
+                if std::mem::take(&mut first) {
+                    wake(context, triggers, &Dependency::Kind(kind));
+                }
+            })
+            .await;
+    }
+}
+
+/// Notes what became of an attempt to read a kind, and tells it once.
+fn note(
+    context: &Context,
+    triggers: &Triggers,
+    watched: &Watched,
+    event: &watcher::Result<Event<DynamicObject>>,
+) {
+    let error = match event {
+        Ok(Event::InitDone) => None,
+        Ok(_) => return,
+        Err(error) => Some(error),
+    };
+    let why = error.map(why);
+    if !watched.note(why.clone()) {
+        return;
+    }
+    // A complete list wakes them once it is taken in.
+    if let (Some(error), Some(why)) = (error, why) {
+        let resource = watched.kind.resource();
+        tracing::warn!(resource, ?why, error = %Chain(error), "A kind cannot be read; it is tried again.");
+        wake(context, triggers, &Dependency::Kind(watched.kind));
+    }
+}
+
+fn why(error: &watcher::Error) -> Unread {
+    use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
+    let code = match error {
+        InitialListFailed(kube::Error::Api(status))
+        | WatchStartFailed(kube::Error::Api(status))
+        | WatchFailed(kube::Error::Api(status)) => status.code,
+        WatchError(status) => status.code,
+        _ => 0,
+    };
+    match code {
+        404 => Unread::NotInstalled,
+        403 => Unread::Forbidden,
+        _ => Unread::NotRead,
+    }
+}
+
+fn stream(
+    context: &Context,
+    kind: ObjectKind,
+) -> impl Stream<Item = watcher::Result<Event<DynamicObject>>> + use<> {
+    let resource = ApiResource {
+        group: kind.group().to_owned(),
+        version: kind.version().to_owned(),
+        api_version: format!("{}/{}", kind.group(), kind.version()),
+        kind: kind.kind().to_owned(),
+        plural: kind.plural().to_owned(),
+    };
+    let api: Api<DynamicObject> = Api::all_with(context.client.clone(), &resource);
+    watcher(api, watcher::Config::default()).backoff(Pauses::up_to(LAST_RETRY))
+}
+
+fn facts(kind: ObjectKind, object: DynamicObject) -> OptionalFacts {
+    let key = Key::of(&object);
+    let labels = object.metadata.labels.unwrap_or_default();
+    OptionalFacts { labels, read: read(kind, &key, object.data) }
+}
+
+fn read(kind: ObjectKind, key: &Key, data: serde_json::Value) -> Result<Optional, String> {
+    Ok(match kind {
+        ObjectKind::Gateway => Optional::Gateway(parse::<gateway::Gateway>(data)?.facts()),
+        ObjectKind::IstioGateway => Optional::IstioGateway(parse::<istio::Gateway>(data)?.facts()),
+        ObjectKind::VirtualService => Optional::Referent(parse::<istio::VirtualService>(data)?.referent(key)),
+        ObjectKind::HttpRoute
+        | ObjectKind::GrpcRoute
+        | ObjectKind::TcpRoute
+        | ObjectKind::UdpRoute
+        | ObjectKind::TlsRouteV1
+        | ObjectKind::TlsRouteV1Alpha2
+        | ObjectKind::TlsRouteV1Alpha3
+        | ObjectKind::Ingress
+        | ObjectKind::Service => Optional::Referent(parse::<gateway::Route>(data)?.referent(kind, key)),
+    })
+}
+
+fn parse<T: DeserializeOwned>(data: serde_json::Value) -> Result<T, String> {
+    serde_json::from_value(data).map_err(|error| error.to_string())
+}
