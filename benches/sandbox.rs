@@ -33,6 +33,8 @@ use serde_json::{Value, json};
 
 const TRIALS: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(60);
+/// After so long without a write a fleet has come to rest.
+const CALM: Duration = Duration::from_secs(15);
 /// Where the sample application lives.
 const NAMESPACE: &str = "demo";
 
@@ -166,6 +168,18 @@ impl Fleet {
             let what = format!("not all Gslbs of {site} are ready");
             until(&what, async || ready_gslbs(api).await == gslbs).await;
         }
+        self.settle().await;
+    }
+
+    /// Waits until nothing was written for a while: what made the fleet as it is now must not be measured with it.
+    async fn settle(&self) {
+        let start = Instant::now();
+        let mut before = 0;
+        while self.revisions().await != before {
+            assert!(start.elapsed() < PATIENCE, "the fleet does not come to rest");
+            before = self.revisions().await;
+            tokio::time::sleep(CALM).await;
+        }
     }
 
     async fn lose_a_peer(&self, site: &str) {
@@ -175,6 +189,7 @@ impl Fleet {
             gslbs.iter().all(|gslb| condition(gslb, "PeersReachable") == Some("False"))
         };
         until("the silent peer was not noticed", lost).await;
+        self.settle().await;
     }
 
     /// Fails and restores the application of `eu`, and times the answers of `sites`.
@@ -207,7 +222,7 @@ impl Fleet {
     async fn rest(&self) {
         let seconds = std::env::var("REST_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
         // What the last trial set off has come to rest.
-        tokio::time::sleep(Duration::from_secs(15)).await;
+        self.settle().await;
         let before = self.revisions().await;
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         let writes = self.revisions().await - before;
