@@ -13,3 +13,4 @@ mod peer;
 mod provision;
 pub mod question;
 pub mod telemetry;
+mod watch_retry;

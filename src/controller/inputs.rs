@@ -21,11 +21,11 @@ use super::cache::{Chain, Changed, Key};
 use super::context::Context;
 use super::gslb::live::EndpointFacts;
 use super::registry::Dependency;
-use super::retry::Pauses;
 use super::zone_delegation::live::ZoneFacts;
 use gslb_provider_external_dns::is_delegation;
 
 use super::{Trigger, Triggers, gslb, zone_delegation};
+use crate::watch_retry::Pauses;
 use gslb_core::publication::ServiceName;
 use gslb_core::reference::ObjectKind;
 

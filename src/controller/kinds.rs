@@ -26,7 +26,7 @@ use super::facts::referent::{Optional, OptionalFacts};
 use super::facts::{gateway, istio};
 use super::inputs::{wake, wake_dependents};
 use super::registry::Dependency;
-use super::retry::Pauses;
+use crate::watch_retry::Pauses;
 
 /// Longest pause before a kind is tried again. With jitter of as much again: one that is installed later is noticed
 /// within 15 seconds.

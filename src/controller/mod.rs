@@ -13,7 +13,6 @@ pub(crate) mod inputs;
 pub(crate) mod kinds;
 pub(crate) mod names;
 pub(crate) mod registry;
-pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod slices;
 pub(crate) mod write;

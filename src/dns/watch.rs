@@ -11,7 +11,7 @@ use gslb_crds::{DnsEndpoint, ZoneDelegation, marks};
 use jiff::Timestamp;
 use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, ExponentialBackoff, watcher};
+use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch::Sender;
@@ -24,15 +24,15 @@ use super::settings::DnsSettings;
 use super::shelf::{Readable, Shelf};
 use super::snapshot::{Snapshot, Source};
 use super::status::Status;
+use crate::watch_retry::Pauses;
 
 /// Events that are ready are taken together, up to this number, so that a burst costs one build.
 const BATCH: usize = 512;
 /// After a build that took `t`, the next one waits `4 t`: building never takes more than a fifth of a core.
 const BUILD_SHARE: u32 = 4;
-/// A watch that fails is tried again after 0.1 s, and never later than after 5 s: an API server that comes back must
-/// not meet stale answers for long.
-const FIRST_RETRY: Duration = Duration::from_millis(100);
-const LAST_RETRY: Duration = Duration::from_secs(5);
+/// Longest pause before a watch that failed is started again; with jitter twice as long. An API server that comes back
+/// must not meet stale answers for long.
+const LAST_RETRY: Duration = Duration::from_millis(2500);
 
 /// Where the results go.
 #[derive(Debug, Clone)]
@@ -106,13 +106,8 @@ where
     K: Readable + Clone + Debug + DeserializeOwned + Send + 'static,
     K::DynamicType: Default,
 {
-    let retry = backon::ExponentialBuilder::default()
-        .with_min_delay(FIRST_RETRY)
-        .with_max_delay(LAST_RETRY)
-        .without_max_times()
-        .with_jitter();
     watcher(Api::<DeserializeGuard<K>>::all(client.clone()), config)
-        .backoff(ExponentialBackoff::from(retry))
+        .backoff(Pauses::up_to(LAST_RETRY))
         .map(move |event| event.map_or_else(|error| Word::Failed(K::KIND, error), word))
         .boxed()
 }
