@@ -14,6 +14,8 @@ use gslb_core::ttl::Ttl;
 #[derive(Debug, Clone)]
 pub(crate) enum Says {
     Addresses(Vec<Ipv4Addr>),
+    /// As k8gb's CoreDNS answers: without AA.
+    AddressesWithoutAuthority(Vec<Ipv4Addr>),
     /// A CNAME, and nothing about its target.
     Alias(DomainName),
     /// CNAMEs one after the other, and the addresses of the last.
@@ -126,6 +128,11 @@ impl Says {
                 let answers =
                     addresses.into_iter().map(|address| record(owner_name, RecordData::A(address))).collect();
                 Some(Response { authoritative: true, answers, ..Response::default() })
+            }
+            Self::AddressesWithoutAuthority(addresses) => {
+                let answers =
+                    addresses.into_iter().map(|address| record(owner_name, RecordData::A(address))).collect();
+                Some(Response { answers, ..Response::default() })
             }
             Self::Alias(target) => {
                 let answers = vec![record(owner_name, RecordData::Cname(target))];

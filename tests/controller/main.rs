@@ -14,6 +14,7 @@ mod istio;
 mod kinds;
 mod load_balancer;
 mod log;
+mod mixed_fleet;
 mod objects;
 mod peers;
 mod references;
