@@ -51,6 +51,7 @@ fn help_and_definitions_are_fine_and_wrong_arguments_are_64() {
     }
 }
 
+/// Conformance 76.
 #[test]
 fn settings_that_are_missing_or_wrong_are_78() {
     let folder = tempfile::tempdir().unwrap();

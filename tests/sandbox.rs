@@ -132,6 +132,7 @@ fn has_documented_keys(ready: &Value) {
     }
 }
 
+/// Conformance 44.
 #[test]
 fn traffic_leaves_a_failed_application_everywhere_and_comes_back() {
     let sandbox = Sandbox::start();

@@ -96,6 +96,7 @@ mod tests {
         Claimant::new(zone, NsPrefix::new(prefix), GeoTag::parse("eu").unwrap()).unwrap()
     }
 
+    /// F-44.
     #[test]
     fn a_name_server_is_ours_of_the_fleet_or_foreign() {
         let cases = [
@@ -115,6 +116,7 @@ mod tests {
         assert_eq!(claim, Claim::Fleet(GeoTag::parse("eu").unwrap()));
     }
 
+    /// Conformance 62.
     #[test]
     fn a_zone_whose_name_server_name_is_too_long_has_no_claimant() {
         let zone =

@@ -114,6 +114,7 @@ mod tests {
         Wants { hosts: [(host(), SignedDuration::ZERO)].into(), created, accepted: true }
     }
 
+    /// Conformance 109; F-25.
     #[test]
     fn the_older_gslb_serves_a_host_whichever_was_seen_first() {
         let mut contest = Contest::default();
@@ -125,6 +126,7 @@ mod tests {
         assert_eq!(contest.winner_over(&"old", &host()), None);
     }
 
+    /// Conformance 109; F-25.
     #[test]
     fn of_equally_old_gslbs_the_first_by_name_serves_a_host() {
         let mut contest = Contest::default();

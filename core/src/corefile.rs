@@ -56,12 +56,14 @@ mod tests {
         assert_eq!(edits, Edits::from([("cloud-example-com.conf".to_owned(), Some(BLOCK.to_owned()))]));
     }
 
+    /// F-87.
     #[test]
     fn what_stands_there_already_is_not_written_again() {
         let live = data(&[("cloud-example-com.conf", BLOCK)]);
         assert_eq!(edits(&zones(&["cloud.example.com"]), &live), Edits::new());
     }
 
+    /// Conformance 56, 60.
     #[test]
     fn an_altered_block_is_put_right_and_that_of_a_zone_that_went_is_removed() {
         let live = data(&[("cloud-example-com.conf", BLOCK), ("other-example-com.conf", "# gone\n")]);

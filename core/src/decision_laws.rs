@@ -63,12 +63,14 @@ proptest! {
         prop_assert!(answered.values().all(|targets| !targets.is_empty()));
     }
 
+    /// F-26.
     #[test]
     fn an_answer_with_targets_is_never_empty(inputs in any_inputs()) {
         let answer = decide(&inputs, NOW).answer;
         prop_assert_eq!(matches!(answer, Answer::Targets { .. }), !by_tag(&answer).is_empty());
     }
 
+    /// F-26.
     #[test]
     fn no_cluster_that_is_down_or_ineligible_is_answered(inputs in any_inputs()) {
         let answered = by_tag(&decide(&inputs, NOW).answer);
@@ -119,6 +121,7 @@ proptest! {
         prop_assert!(answer != Answer::Unsure || unknown);
     }
 
+    /// F-06.
     #[test]
     fn the_order_in_which_peers_became_known_is_irrelevant(
         (inputs, shuffled) in any_inputs().prop_flat_map(|inputs| {

@@ -12,6 +12,7 @@ fn by_health() -> [Strategy; 2] {
     [round_robin(), Strategy::GeoIp]
 }
 
+/// Conformance 44.
 #[test]
 fn r1_a_healthy_cluster_alone_answers_itself() {
     for strategy in by_health() {
@@ -20,6 +21,7 @@ fn r1_a_healthy_cluster_alone_answers_itself() {
     }
 }
 
+/// Conformance 44.
 #[test]
 fn r2_a_healthy_cluster_answers_itself_and_all_peers() {
     for strategy in by_health() {
@@ -28,6 +30,7 @@ fn r2_a_healthy_cluster_answers_itself_and_all_peers() {
     }
 }
 
+/// Conformance 44.
 #[test]
 fn r3_an_unhealthy_cluster_answers_all_peers() {
     for strategy in by_health() {
@@ -44,6 +47,7 @@ fn r3_a_cluster_without_the_service_answers_all_peers() {
     }
 }
 
+/// Conformance 44.
 #[test]
 fn r4_an_unhealthy_cluster_alone_has_no_record() {
     for strategy in by_health() {
@@ -52,6 +56,7 @@ fn r4_an_unhealthy_cluster_alone_has_no_record() {
     }
 }
 
+/// Conformance 41, 42, 43.
 #[test]
 fn f1_a_healthy_primary_answers_itself_only() {
     let host = given(failover("fra"), "fra", Healthy, FRA).good("nyc", NYC).good("sin", SIN);
@@ -59,30 +64,35 @@ fn f1_a_healthy_primary_answers_itself_only() {
     assert_eq!(given(failover("fra"), "fra", Healthy, FRA).decide(), answers(Some(FRA), &[("fra", FRA)]));
 }
 
+/// Conformance 41, 42, 43.
 #[test]
 fn f2_an_unhealthy_primary_answers_all_peers() {
     let host = given(failover("fra"), "fra", Unhealthy, FRA).good("nyc", NYC).good("sin", SIN);
     assert_eq!(host.decide(), answers(None, &[("nyc", NYC), ("sin", SIN)]));
 }
 
+/// Conformance 42.
 #[test]
 fn f3_an_unhealthy_primary_alone_has_no_record() {
     let host = given(failover("fra"), "fra", NotFound, FRA).down("nyc", NYC).down("sin", SIN);
     assert_eq!(host.decide(), ALL_DOWN);
 }
 
+/// Conformance 41, 42.
 #[test]
 fn f4_a_healthy_secondary_answers_the_primary_only_and_still_tells_its_own_targets() {
     let host = given(failover("fra"), "nyc", Healthy, NYC).good("fra", FRA).good("sin", SIN);
     assert_eq!(host.decide(), answers(Some(NYC), &[("fra", FRA)]));
 }
 
+/// Conformance 42.
 #[test]
 fn f5_an_unhealthy_secondary_answers_the_primary_only() {
     let host = given(failover("fra"), "nyc", Unhealthy, NYC).good("fra", FRA).good("sin", SIN);
     assert_eq!(host.decide(), answers(None, &[("fra", FRA)]));
 }
 
+/// Conformance 41.
 #[test]
 fn f6_without_the_primary_a_healthy_secondary_answers_itself_and_all_survivors() {
     let host = given(failover("fra"), "nyc", Healthy, NYC).down("fra", FRA).good("sin", SIN);
@@ -95,12 +105,14 @@ fn f7_without_the_primary_an_unhealthy_secondary_answers_all_survivors() {
     assert_eq!(host.decide(), answers(None, &[("sin", SIN)]));
 }
 
+/// Conformance 41, 42.
 #[test]
 fn f8_the_last_healthy_secondary_answers_itself() {
     let host = given(failover("fra"), "nyc", Healthy, NYC).down("fra", FRA).down("sin", SIN);
     assert_eq!(host.decide(), answers(Some(NYC), &[("nyc", NYC)]));
 }
 
+/// Conformance 42.
 #[test]
 fn f9_an_unhealthy_secondary_alone_has_no_record() {
     let host = given(failover("fra"), "nyc", Unhealthy, NYC).down("fra", FRA).down("sin", SIN);
@@ -126,6 +138,7 @@ fn failover_leaves_a_silent_primary_for_the_clusters_that_are_known_to_serve() {
     assert_eq!(host.decide(), answers(Some(NYC), &[("nyc", NYC), ("sin", SIN)]));
 }
 
+/// F-26.
 #[test]
 fn x1_a_healthy_cluster_without_addresses_tells_nothing_and_answers_its_peers() {
     for strategy in by_health() {
@@ -135,12 +148,14 @@ fn x1_a_healthy_cluster_without_addresses_tells_nothing_and_answers_its_peers() 
     }
 }
 
+/// F-26.
 #[test]
 fn x1_a_healthy_secondary_without_addresses_has_no_record_of_its_own() {
     let host = given(failover("fra"), "nyc", Healthy, &[]).down("fra", FRA).down("sin", SIN);
     assert_eq!(host.decide(), ALL_DOWN);
 }
 
+/// F-26.
 #[test]
 fn x2_a_healthy_primary_without_addresses_answers_its_peers() {
     let host = given(failover("fra"), "fra", Healthy, &[]).good("nyc", NYC).good("sin", SIN);
@@ -177,6 +192,7 @@ fn x5_no_host_with_a_record_leaves_neither_a_local_nor_a_host_record() {
     assert_eq!(given(failover("fra"), "fra", Healthy, &[]).decide(), ALL_DOWN);
 }
 
+/// F-37.
 #[test]
 fn x6_peers_that_could_not_be_looked_up_are_unknown_and_not_absent() {
     let unhealthy = given(round_robin(), "fra", Unhealthy, FRA).never_heard("nyc").never_heard("sin");

@@ -26,6 +26,7 @@ fn record(owner_name: &str, ttl: i64, targets: &[&str], labels: &[(&str, &str)])
     }
 }
 
+/// Conformance 47.
 #[test]
 fn e1_a_healthy_cluster_alone_under_round_robin() {
     let shop = given(round_robin(), "fra", Healthy, FRA);
@@ -39,6 +40,7 @@ fn e1_a_healthy_cluster_alone_under_round_robin() {
     );
 }
 
+/// Conformance 46.
 #[test]
 fn e2_weighted_round_robin_with_all_clusters_healthy() {
     let weights = weighted(&[("fra", 50), ("nyc", 30), ("sin", 0)]);
@@ -65,6 +67,7 @@ fn e2_weighted_round_robin_with_all_clusters_healthy() {
     );
 }
 
+/// Conformance 45.
 #[test]
 fn e3_failover_on_the_healthy_primary() {
     let pay = given(failover("fra"), "fra", Healthy, FRA).good("nyc", NYC).good("sin", SIN);
@@ -152,6 +155,7 @@ fn the_last_resort_is_published_without_a_local_record() {
     );
 }
 
+/// F-06.
 #[test]
 fn targets_are_ordered_by_cluster_and_then_as_numbers() {
     let nyc = &["198.51.100.100", "198.51.100.20", "198.51.100.3"];
@@ -176,6 +180,24 @@ fn targets_are_ordered_by_cluster_and_then_as_numbers() {
             ),
         ]
     );
+}
+
+/// Conformance 47.
+#[test]
+fn every_weight_has_its_label_and_0_too() {
+    for [fra, nyc, sin] in [[35, 50, 15], [1, 0, 0], [0, 1, 0]] {
+        let weights = weighted(&[("fra", fra), ("nyc", nyc), ("sin", sin)]);
+        let shop = given(weights, "fra", Healthy, FRA).good("nyc", NYC).good("sin", SIN);
+        let labels = [
+            ("strategy".to_owned(), "roundRobin".to_owned()),
+            (format!("weight-fra-0-{fra}"), "192.0.2.10".to_owned()),
+            (format!("weight-fra-1-{fra}"), "192.0.2.11".to_owned()),
+            (format!("weight-nyc-0-{nyc}"), "198.51.100.20".to_owned()),
+            (format!("weight-nyc-1-{nyc}"), "198.51.100.21".to_owned()),
+            (format!("weight-sin-0-{sin}"), "203.0.113.30".to_owned()),
+        ];
+        assert_eq!(published(SHOP, 30, &shop)[1].labels, BTreeMap::from(labels));
+    }
 }
 
 #[test]
@@ -222,6 +244,7 @@ fn x3_a_shared_address_has_one_weight_label_so_that_weights_go_on_working() {
     );
 }
 
+/// Conformance 48.
 #[test]
 fn a_host_whose_local_name_would_be_too_long_is_refused_healthy_or_not() {
     let host = name(&format!("{}.glb.example.org", "a".repeat(51)));

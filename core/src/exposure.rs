@@ -135,7 +135,7 @@ mod tests {
         RawExposure { host_names: Some(host_names), ..RawExposure::default() }.accept()
     }
 
-    /// Case C073; contract §11 line 30, where a comma at the end was an error.
+    /// Case C073. Conformance 30, 34: k8gb refuses a comma at the end.
     #[test]
     fn blanks_and_a_comma_at_the_end_mean_nothing() {
         let two = Shown { targets: targets(&["192.0.2.1", "192.0.2.2"]), ..Shown::default() };
@@ -151,6 +151,7 @@ mod tests {
         assert_eq!(named("A.example.com, b.example.com.,"), Ok(Exposure::Names(names)));
     }
 
+    /// Conformance 30, 31.
     #[test]
     fn an_element_that_is_none_is_quoted_with_what_to_do() {
         let bad = [
@@ -169,6 +170,7 @@ mod tests {
         }
     }
 
+    /// Conformance 30, 31.
     #[test]
     fn an_empty_list_is_told_and_not_passed_over() {
         for list in ["", " ", ",", " , "] {
@@ -178,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Case C074.
+    /// Case C074. Conformance 33; F-27.
     #[test]
     fn ipv6_beside_ipv4_is_left_out_and_alone_is_a_problem() {
         let Ok(Exposure::Listed(shown)) = listed("2001:db8::1,192.0.2.1") else { panic!("a list") };
@@ -187,7 +189,7 @@ mod tests {
         assert!(listed("2001:db8::1").unwrap_err().to_string().contains("2001:db8::1"));
     }
 
-    /// Contract §2.6 and §11 line 31.
+    /// Contract §2.6. Conformance 31, 32.
     #[test]
     fn host_names_win_over_addresses_over_the_configuration_over_the_object() {
         let configured = Some(targets(&["192.0.2.9"]));

@@ -74,6 +74,7 @@ mod tests {
     use super::Health::{Healthy, NotFound, Unhealthy};
     use super::*;
 
+    /// Conformance 35, 38.
     #[test]
     fn with_any_one_healthy_service_makes_the_host_healthy() {
         for (services, expected) in [
@@ -89,6 +90,7 @@ mod tests {
         }
     }
 
+    /// Conformance 36, 38.
     #[test]
     fn with_all_the_worst_service_decides() {
         for (services, expected) in [
@@ -109,6 +111,7 @@ mod tests {
         assert_eq!(HealthPolicy::from_spec(None), HealthPolicy::Any);
     }
 
+    /// Conformance 8.
     #[test]
     fn a_service_without_ready_endpoints_is_unhealthy_and_a_missing_one_is_not_found() {
         assert_eq!(service_health(true, true), Healthy);

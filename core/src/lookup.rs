@@ -183,6 +183,7 @@ mod tests {
         assert_eq!((silent.heard, silent.addresses), (false, Targets::new()));
     }
 
+    /// F-90.
     #[test]
     fn answers_that_show_different_addresses_are_added_up_over_three_ttls() {
         let rotating = heard([(0, found(&["192.0.2.1"], 60)), (20, found(&["192.0.2.2"], 60))]);
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(lookup.known().addresses, targets(&["192.0.2.1", "192.0.2.2"]));
     }
 
-    /// Case C019.
+    /// Case C019. F-90.
     #[test]
     fn silence_keeps_the_addresses_for_ever_and_is_told_by_its_first_cause() {
         let mut lookup = heard([(0, found(&["192.0.2.1"], 30))]);

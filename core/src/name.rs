@@ -235,11 +235,13 @@ mod tests {
         DomainName::parse(text).unwrap()
     }
 
+    /// Conformance 34, 108; F-04.
     #[test]
     fn a_name_is_kept_in_lower_case_without_the_final_dot() {
         assert_eq!(name("App.Cloud.Example.com.").as_str(), "app.cloud.example.com");
     }
 
+    /// Conformance 108; F-01.
     #[test]
     fn a_zone_contains_whole_labels_only() {
         let zone = name("glb.example.org");
@@ -249,6 +251,7 @@ mod tests {
         assert!(!name("glb.example.org.evil.net").is_within(&zone));
     }
 
+    /// Conformance 66.
     #[test]
     fn every_broken_rule_is_named() {
         let long = "a".repeat(64);

@@ -368,6 +368,7 @@ mod tests {
         assert_eq!((judge(&bare), judge(&chained)), (expected.clone(), expected));
     }
 
+    /// F-34.
     #[test]
     fn every_other_response_code_is_no_word() {
         let cases = [
@@ -385,6 +386,7 @@ mod tests {
         }
     }
 
+    /// F-36.
     #[test]
     fn addresses_of_another_name_are_not_used() {
         assert_eq!(
@@ -419,6 +421,7 @@ mod tests {
         assert_eq!(judge(&response), Reply::Negative { authoritative: false, name_exists: true });
     }
 
+    /// Conformance 34.
     #[test]
     fn a_loop_and_a_chain_that_is_too_long_are_no_word() {
         let turn = answer([

@@ -223,6 +223,7 @@ mod tests {
         RawStrategy { kind: kind.into(), ..RawStrategy::default() }
     }
 
+    /// Conformance 49; F-14.
     #[test]
     fn a_ttl_of_0_or_none_is_30_seconds() {
         for seconds in [None, Some(0)] {
@@ -234,6 +235,7 @@ mod tests {
         }
     }
 
+    /// Conformance 49.
     #[test]
     fn all_problems_of_a_spec_are_told_at_once() {
         let spec = RawStrategy {
@@ -263,6 +265,7 @@ mod tests {
         assert_eq!(spec.accept(), Err(vec![SpecProblem::WeightWithoutRoundRobin("failover".into())]));
     }
 
+    /// F-17.
     #[test]
     fn a_missing_primary_is_accepted_with_a_warning() {
         let accepted = raw("failover").accept().unwrap();
@@ -270,6 +273,7 @@ mod tests {
         assert_eq!(accepted.warnings(&[tag("eu")]), [SpecWarning::NoPrimary]);
     }
 
+    /// F-17.
     #[test]
     fn a_primary_that_nobody_has_is_accepted_with_a_warning() {
         let spec = RawStrategy { primary_geo_tag: Some("xx".into()), ..raw("failover") };

@@ -173,6 +173,7 @@ mod tests {
         assert!(is_usable(Ipv4Addr::LOCALHOST));
     }
 
+    /// Conformance 33; F-27.
     #[test]
     fn what_is_shown_and_cannot_be_answered_with_is_kept_with_its_reason() {
         let written = ["192.0.2.1", " ::ffff:192.0.2.2 ", "2001:DB8:0::1", "0.0.0.0", "name", ""];

@@ -252,6 +252,7 @@ mod tests {
         Zone::new(name(zone), name(parent), Ttl::from_secs(30).unwrap()).unwrap()
     }
 
+    /// Conformance 66.
     #[test]
     fn ns_names_are_byte_equal_to_k8gbs() {
         let cases = [
@@ -276,6 +277,7 @@ mod tests {
         }
     }
 
+    /// Conformance 67.
     #[test]
     fn a_tag_with_dashes_is_read_back_from_its_ns_name() {
         let zone = zone("podinfo.foo.blah.gslb.a.b.c.d", "a.b.c.d");
@@ -284,6 +286,7 @@ mod tests {
         assert_eq!(zone.geo_tag(&NsPrefix::new("my-"), &ns_name), Some(tag("1-test")));
     }
 
+    /// F-04, F-44.
     #[test]
     fn a_foreign_name_server_name_is_no_peer() {
         let zone = zone("glb.example.org", "example.org");
@@ -293,6 +296,7 @@ mod tests {
         }
     }
 
+    /// Conformance 39, 108; F-01, F-02.
     #[test]
     fn a_host_belongs_to_the_longest_zone_that_contains_it() {
         let zones = [zone("glb.example.org", "example.org"), zone("app.glb.example.org", "glb.example.org")];
@@ -301,6 +305,7 @@ mod tests {
         assert_eq!(zone_of(&zones, &name("xglb.example.org")), None);
     }
 
+    /// Conformance 48.
     #[test]
     fn a_first_label_of_50_characters_is_served_and_one_of_51_is_refused() {
         let zone = zone("glb.example.org", "example.org");
@@ -324,6 +329,7 @@ mod tests {
         );
     }
 
+    /// Conformance 108; F-05.
     #[test]
     fn hosts_that_no_server_of_the_fleet_can_serve_are_refused() {
         let zone = zone("glb.example.org", "example.org");
@@ -336,6 +342,7 @@ mod tests {
         assert!(zone.check_host(&name("dns.app.glb.example.org")).is_ok());
     }
 
+    /// Conformance 4; F-01.
     #[test]
     fn a_zone_must_lie_below_its_parent() {
         let ttl = Ttl::from_secs(30).unwrap();

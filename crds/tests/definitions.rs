@@ -296,6 +296,7 @@ const PROVIDER_CHANGE: &str = r#"
     status.settledByReading boolean required
 "#;
 
+/// Conformance 2.
 #[test]
 fn fields_types_defaults_and_requirements_agree_with_the_contract() {
     for (plural, table) in [
@@ -308,6 +309,7 @@ fn fields_types_defaults_and_requirements_agree_with_the_contract() {
     }
 }
 
+/// Conformance 3.
 #[test]
 fn groups_versions_scopes_and_names_agree_with_the_contract() {
     let facts = |plural: &str| {
@@ -348,6 +350,7 @@ fn groups_versions_scopes_and_names_agree_with_the_contract() {
     assert_eq!(approved, "https://github.com/kubernetes-sigs/external-dns/pull/2007");
 }
 
+/// Conformance 4.
 #[test]
 fn a_zone_that_is_not_below_its_parent_is_refused_by_the_definition() {
     let crd = definition("zonedelegations");

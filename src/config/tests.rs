@@ -1,4 +1,4 @@
-//! What users write, and what becomes of it. Numbers in names are lines of contract §11.11.
+//! What users write, and what becomes of it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -52,8 +52,9 @@ fn seconds(count: u64) -> Option<Duration> {
     Some(Duration::from_secs(count))
 }
 
+/// Conformance 69, 72.
 #[test]
-fn line_72_two_variables_are_enough_and_the_rest_has_k8gbs_defaults() {
+fn two_variables_are_enough_and_the_rest_has_k8gbs_defaults() {
     let minimal = settings(&[]);
     assert_eq!(minimal.geo_tag.as_str(), "eu");
     assert_eq!(minimal.namespace, "k8gb");
@@ -80,14 +81,16 @@ fn line_72_two_variables_are_enough_and_the_rest_has_k8gbs_defaults() {
     assert_eq!(minimal.pod_name, "gslb-bridge");
 }
 
+/// Conformance 72.
 #[test]
-fn line_72_reading_again_sees_the_changed_variable() {
+fn reading_again_sees_the_changed_variable() {
     let read = |tag| Settings::resolve(&raw(&[MINIMAL, &[("CLUSTER_GEO_TAG", tag)]])).unwrap().geo_tag;
     assert_eq!((read("eu").as_str(), read("eu").as_str(), read("us").as_str()), ("eu", "eu", "us"));
 }
 
+/// Conformance 73.
 #[test]
-fn line_73_tags_have_letters_digits_and_dashes_and_are_unique() {
+fn tags_have_letters_digits_and_dashes_and_are_unique() {
     let listed = |list| settings(&[("EXT_GSLB_CLUSTERS_GEO_TAGS", list)]).listed_tags;
     assert_eq!(listed("us-west-1, za"), tags(&["us-west-1", "za"]));
     assert_eq!(listed(""), tags(&[]));
@@ -102,8 +105,9 @@ fn line_73_tags_have_letters_digits_and_dashes_and_are_unique() {
     assert!(sentence("EXT_GSLB_CLUSTERS_GEO_TAGS", "us,US").contains("listed twice"));
 }
 
+/// Conformance 68, 73.
 #[test]
-fn line_73_the_own_tag_may_be_listed_or_not() {
+fn the_own_tag_may_be_listed_or_not() {
     for list in ["us", "eu,us", "us,eu"] {
         assert_eq!(settings(&[("EXT_GSLB_CLUSTERS_GEO_TAGS", list)]).static_peers(), tags(&["eu", "us"]));
     }
@@ -112,7 +116,7 @@ fn line_73_the_own_tag_may_be_listed_or_not() {
 }
 
 #[test]
-fn line_68_infoblox_without_listed_tags_is_warned_that_it_has_no_peers() {
+fn infoblox_without_listed_tags_is_warned_that_it_has_no_peers() {
     let warnings = |layers: &[_]| Settings::resolve(&raw(layers)).unwrap().warnings;
     let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu")];
     let told: Vec<_> = warnings(&[MINIMAL, INFOBLOX]).iter().map(ToString::to_string).collect();
@@ -152,6 +156,7 @@ fn the_own_tag_is_required_and_checked() {
     }
 }
 
+/// F-04.
 #[test]
 fn a_tag_with_capitals_is_used_in_lower_case_and_said_so() {
     let settings = settings(&[("CLUSTER_GEO_TAG", "EU")]);
@@ -162,8 +167,9 @@ fn a_tag_with_capitals_is_used_in_lower_case_and_said_so() {
     );
 }
 
+/// Conformance 34, 74; F-27.
 #[test]
-fn line_74_resolvers_are_names_or_addresses_with_or_without_port() {
+fn resolvers_are_names_or_addresses_with_or_without_port() {
     assert_eq!(
         servers("192.0.2.53, dns.example.com ,192.0.2.54:1053,dns.example.com:1053"),
         ["192.0.2.53:53", "dns.example.com:53", "192.0.2.54:1053", "dns.example.com:1053"]
@@ -186,8 +192,9 @@ fn line_74_resolvers_are_names_or_addresses_with_or_without_port() {
     }
 }
 
+/// Conformance 75.
 #[test]
-fn line_75_the_deprecated_resolver_is_a_fallback_with_a_warning() {
+fn the_deprecated_resolver_is_a_fallback_with_a_warning() {
     let resolve = |pairs: &[_]| Settings::resolve(&raw(&[&MINIMAL[..1], pairs]));
     let both = resolve(&[("EDGE_DNS_SERVER", "192.0.2.53"), ("EDGE_DNS_SERVER_PORT", "1053")]).unwrap();
     assert_eq!(both.edge_dns_servers[0].to_string(), "192.0.2.53:1053");
@@ -199,13 +206,15 @@ fn line_75_the_deprecated_resolver_is_a_fallback_with_a_warning() {
     assert_eq!(port.0[0].variable, "EDGE_DNS_SERVER_PORT");
 }
 
+/// Conformance 75.
 #[test]
-fn line_75_the_deprecated_resolver_is_ignored_beside_the_list() {
+fn the_deprecated_resolver_is_ignored_beside_the_list() {
     let ignored = settings(&[("EDGE_DNS_SERVER", "192.0.2.99"), ("EDGE_DNS_SERVER_PORT", "0")]);
     assert_eq!(ignored.edge_dns_servers.len(), 1);
     assert_eq!(ignored.edge_dns_servers[0].to_string(), "192.0.2.53:53");
 }
 
+/// Conformance 31, 34.
 #[test]
 fn one_resolver_is_needed() {
     for pairs in [&[][..], &[("EDGE_DNS_SERVERS", "")], &[("EDGE_DNS_SERVER", "")]] {
@@ -214,8 +223,9 @@ fn one_resolver_is_needed() {
     }
 }
 
+/// Conformance 69, 76.
 #[test]
-fn line_76_two_providers_are_refused_with_both_names() {
+fn two_providers_are_refused_with_both_names() {
     let problems = Settings::resolve(&raw(&[MINIMAL, INFOBLOX, &[("EXTDNS_ENABLED", "true")]])).unwrap_err();
     assert_eq!(
         problems.0[0].to_string(),
@@ -223,8 +233,9 @@ fn line_76_two_providers_are_refused_with_both_names() {
     );
 }
 
+/// Conformance 76.
 #[test]
-fn line_76_the_metrics_address_is_a_host_with_or_without_port() {
+fn the_metrics_address_is_a_host_with_or_without_port() {
     let address = |value| settings(&[("METRICS_ADDRESS", value)]).metrics_address.to_string();
     assert_eq!(address("127.0.0.1"), "127.0.0.1:8080");
     assert_eq!(address("127.0.0.1:9090"), "127.0.0.1:9090");
@@ -235,8 +246,9 @@ fn line_76_the_metrics_address_is_a_host_with_or_without_port() {
     }
 }
 
+/// Conformance 69, 77.
 #[test]
-fn line_77_infoblox_has_defaults_that_work() {
+fn infoblox_has_defaults_that_work() {
     let defaults = infoblox(&[]);
     assert_eq!(defaults.host.to_string(), "gm.example.com");
     assert_eq!((defaults.port, defaults.version.as_str(), defaults.view.as_str()), (443, "2.12", "default"));
@@ -246,8 +258,9 @@ fn line_77_infoblox_has_defaults_that_work() {
     assert_eq!(defaults.password.read().unwrap().expose_secret(), "hunter2");
 }
 
+/// Conformance 77.
 #[test]
-fn line_77_infoblox_takes_the_full_set() {
+fn infoblox_takes_the_full_set() {
     let full = infoblox(&[
         ("INFOBLOX_GRID_HOST", "192.0.2.1"),
         ("INFOBLOX_WAPI_PORT", "8443"),
@@ -286,14 +299,16 @@ fn the_general_certificate_bundle_stands_in_for_the_grids() {
     assert_eq!(fallback.ca_file, Some("/etc/ssl/all.pem".into()));
 }
 
+/// Conformance 69, 77.
 #[test]
-fn line_77_an_empty_grid_host_selects_no_provider() {
+fn an_empty_grid_host_selects_no_provider() {
     let settings = settings(&[("INFOBLOX_GRID_HOST", ""), ("INFOBLOX_WAPI_PORT", "0")]);
     assert!(matches!(settings.provider, ProviderChoice::None));
 }
 
+/// Conformance 77.
 #[test]
-fn line_77_what_infoblox_lacks_is_said_at_once() {
+fn what_infoblox_lacks_is_said_at_once() {
     let problems = refused(&[
         ("INFOBLOX_GRID_HOST", "gm.example.com."),
         ("INFOBLOX_WAPI_PORT", "70000"),
@@ -326,8 +341,9 @@ fn a_mounted_credential_wins_over_the_environment() {
     assert_eq!(infoblox.username.read().unwrap().expose_secret(), "gslb");
 }
 
+/// Conformance 78.
 #[test]
-fn line_78_exposed_addresses_are_ipv4_and_unique() {
+fn exposed_addresses_are_ipv4_and_unique() {
     let exposed = |list| {
         let addresses = settings(&[("CLUSTER_EXPOSED_IPS", list)]).exposed_addresses;
         addresses.iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -343,8 +359,9 @@ fn line_78_exposed_addresses_are_ipv4_and_unique() {
     }
 }
 
+/// Conformance 66.
 #[test]
-fn line_66_zones_are_parsed_with_blanks_and_trailing_semicolons() {
+fn zones_are_parsed_with_blanks_and_trailing_semicolons() {
     let zones = settings(&[(
         "DNS_ZONES",
         " example.com : cloud.example.com : 30 ;cloud.example.com:k8gb-test.gslb.cloud.example.com:300; ",
@@ -365,8 +382,9 @@ fn line_66_zones_are_parsed_with_blanks_and_trailing_semicolons() {
     );
 }
 
+/// Conformance 66.
 #[test]
-fn line_66_a_zone_that_cannot_be_served_is_refused_with_the_reason() {
+fn a_zone_that_cannot_be_served_is_refused_with_the_reason() {
     let long = format!("example.com:{}.example.com:30", "a".repeat(64));
     let cases = [
         ("example.com:cloud.example.com", "has three parts separated by colons, this has 2"),
@@ -386,6 +404,7 @@ fn line_66_a_zone_that_cannot_be_served_is_refused_with_the_reason() {
     }
 }
 
+/// Conformance 108; F-03.
 #[test]
 fn zones_that_would_share_their_object_name_are_refused() {
     assert_eq!(
@@ -396,8 +415,9 @@ fn zones_that_would_share_their_object_name_are_refused() {
     assert!(sentence("DNS_ZONES", twice).contains("listed once"));
 }
 
+/// Conformance 62, 66.
 #[test]
-fn line_66_name_server_names_of_all_tags_must_fit() {
+fn name_server_names_of_all_tags_must_fit() {
     let own =
         refused(&[("DNS_ZONES", "example.com:cloud.example.com:30"), ("CLUSTER_GEO_TAG", &"e".repeat(50))]);
     assert!(own[0].contains("a label has at most 63"), "{own:?}");
@@ -411,6 +431,7 @@ fn line_66_name_server_names_of_all_tags_must_fit() {
     assert_eq!(fits.zones.len(), 1);
 }
 
+/// Conformance 66.
 #[test]
 fn a_prefix_may_be_empty_but_not_illegal() {
     let name = |prefix| {
@@ -424,6 +445,7 @@ fn a_prefix_may_be_empty_but_not_illegal() {
     sentence("GLUEA_PREFIX", "-");
 }
 
+/// Conformance 69.
 #[test]
 fn booleans_and_numbers_follow_k8gbs_rules() {
     for (value, external_dns) in [("true", true), ("YES", true), ("1", true), ("False", false), ("no", false)]
@@ -441,6 +463,7 @@ fn booleans_and_numbers_follow_k8gbs_rules() {
     sentence("NS_RECORD_TTL", "2147483648");
 }
 
+/// F-40.
 #[test]
 fn a_period_of_zero_means_on_events_only() {
     let periods = settings(&[
@@ -453,6 +476,7 @@ fn a_period_of_zero_means_on_events_only() {
     assert_eq!(periods.peer_sweep, Duration::from_secs(60));
 }
 
+/// F-40.
 #[test]
 fn peers_are_asked_at_least_once_per_period() {
     let long = settings(&[("RECONCILE_REQUEUE_SECONDS", "10"), ("PEER_SWEEP_SECONDS", "60")]);
@@ -497,6 +521,7 @@ fn questions_come_from_the_address_that_is_set() {
     }
 }
 
+/// F-33.
 #[test]
 fn peers_are_asked_on_the_resolvers_port_first_and_on_53_always() {
     let ports = |list| settings(&[("EDGE_DNS_SERVERS", list)]).peer_ports();
@@ -532,6 +557,7 @@ fn the_pod_has_a_name() {
     assert_eq!(name(&[("HOSTNAME", "node")]), "node");
 }
 
+/// Conformance 76.
 #[test]
 fn everything_wrong_is_said_at_once_in_the_order_of_the_reference() {
     let problems = Settings::resolve(&raw(&[&[

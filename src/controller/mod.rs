@@ -136,6 +136,7 @@ impl Failures {
 mod tests {
     use super::*;
 
+    /// F-10.
     #[test]
     fn pauses_double_up_to_half_a_minute_and_start_anew_after_a_success() {
         let failures = Failures::default();

@@ -247,6 +247,7 @@ mod tests {
         writer.need("status", &Key::new("web", "a"), desired, live, at(0))
     }
 
+    /// F-07.
     #[test]
     fn what_the_server_holds_already_is_not_written() {
         let writer = Writer::default();

@@ -151,6 +151,7 @@ mod tests {
         counts
     }
 
+    /// Conformance 98.
     #[test]
     fn round_robin_alone_is_shuffled_and_everything_else_keeps_its_order() {
         let targets = [address(1), address(2)];
@@ -163,6 +164,7 @@ mod tests {
         assert_eq!(order(&[("strategy", "roundRobin"), ("weight-eu-0-x", "192.0.2.1")]), Order::Fixed);
     }
 
+    /// Conformance 98.
     #[test]
     fn weights_decide_how_often_a_cluster_comes_first() {
         let targets = [address(1), address(2), address(3)];
@@ -180,6 +182,7 @@ mod tests {
         assert!((700..900).contains(&counts[&address(1)]), "{counts:?}");
     }
 
+    /// Conformance 98.
     #[test]
     fn a_target_of_weight_0_or_without_weight_stays_in_the_answer_and_never_comes_first() {
         let targets = [address(1), address(2), address(3)];
@@ -200,6 +203,7 @@ mod tests {
         assert_eq!(firsts(&order, &targets), BTreeMap::from([(address(2), 2000)]));
     }
 
+    /// Conformance 98.
     #[test]
     fn labels_for_addresses_that_are_no_targets_are_ignored() {
         let targets = [address(1)];

@@ -33,6 +33,7 @@ fn figures() -> Figures {
     }
 }
 
+/// Conformance 93.
 #[test]
 fn every_metric_is_in_the_catalog_with_its_labels() {
     let (registry, metrics) = metrics();
@@ -63,6 +64,7 @@ fn every_metric_is_in_the_catalog_with_its_labels() {
     assert_eq!(found, catalog);
 }
 
+/// Conformance 94.
 #[test]
 fn at_start_every_series_that_k8gb_shows_is_there_and_zero() {
     let (registry, _metrics) = metrics();
@@ -90,6 +92,7 @@ fn at_start_every_series_that_k8gb_shows_is_there_and_zero() {
     assert_eq!(zero, wanted);
 }
 
+/// Conformance 94.
 #[test]
 fn the_numbers_of_a_gslb_are_those_of_its_latest_pass() {
     let (registry, metrics) = metrics();
@@ -110,6 +113,7 @@ fn the_numbers_of_a_gslb_are_those_of_its_latest_pass() {
     assert_eq!(of_shop(&registry), wanted);
 }
 
+/// F-30.
 #[test]
 fn the_series_of_a_deleted_gslb_go_with_it() {
     let (registry, metrics) = metrics();
@@ -121,6 +125,7 @@ fn the_series_of_a_deleted_gslb_go_with_it() {
     assert_eq!(of_shop(&registry), Vec::<String>::new());
 }
 
+/// F-65.
 #[test]
 fn changes_at_a_grid_count_for_their_zone_delegation_and_go_with_it() {
     let (registry, metrics) = metrics();

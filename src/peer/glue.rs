@@ -160,6 +160,7 @@ mod tests {
         LookUp::Found([ip.parse().unwrap()].into())
     }
 
+    /// F-42.
     #[test]
     fn only_repeated_absence_takes_an_address_away() {
         let glue = glue(&[]);
@@ -186,6 +187,7 @@ mod tests {
         assert_eq!(addresses(&glue), Some(vec![]));
     }
 
+    /// Conformance 64.
     #[test]
     fn what_an_earlier_run_knew_is_used_before_the_first_look_up() {
         assert_eq!(addresses(&glue(&["198.51.100.53"])), Some(vec!["198.51.100.53".to_owned()]));

@@ -31,6 +31,7 @@ async fn told_of(bad: Value, hosts: &[&str], condition: (&str, &str)) -> String 
     message
 }
 
+/// Conformance 49; F-11, F-13.
 #[tokio::test(start_paused = true)]
 async fn an_unknown_strategy() {
     let message =
@@ -62,6 +63,7 @@ async fn the_host_of_a_gslb_that_was_never_accepted_is_held_until_another_one_se
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
 }
 
+/// Conformance 49; F-13.
 #[tokio::test(start_paused = true)]
 async fn a_weight_of_10010() {
     let strategy = json!({"type": "roundRobin", "weight": {"us": 10_010}});
@@ -69,6 +71,7 @@ async fn a_weight_of_10010() {
     assert!(message.contains("10010") && message.contains("1000;"), "{message}");
 }
 
+/// Conformance 48; F-13.
 #[tokio::test(start_paused = true)]
 async fn a_first_label_of_51_characters() {
     let host = format!("{}.cloud.example.com", "a".repeat(51));
@@ -76,6 +79,7 @@ async fn a_first_label_of_51_characters() {
     assert!(message.contains("51"), "{message}");
 }
 
+/// Conformance 39, 40; F-13.
 #[tokio::test(start_paused = true)]
 async fn a_host_outside_every_zone() {
     let message =
@@ -83,6 +87,7 @@ async fn a_host_outside_every_zone() {
     assert!(message.contains("cloud.example.com") && message.contains("DNS_ZONES"), "{message}");
 }
 
+/// Conformance 39.
 #[tokio::test(start_paused = true)]
 async fn an_ingress_without_rules() {
     let message = told_of(gslb("app", round_robin()), &[], ("Resolved", "NoHosts")).await;
@@ -171,6 +176,7 @@ async fn a_gslb_that_cannot_be_read_is_told_once_and_stops_nobody() {
         .await;
 }
 
+/// Conformance 39.
 #[tokio::test(start_paused = true)]
 async fn hosts_of_one_ingress_are_judged_alone() {
     let cluster = Cluster::alone();

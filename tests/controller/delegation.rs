@@ -7,10 +7,12 @@ use gslb_core::delegation::{Delegation, ObservedDelegation, Presence};
 use gslb_core::ttl::Ttl;
 use gslb_provider_contract::{Observe, ProviderError, Scope};
 use gslb_provider_memory::Operation;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::dns::name;
-use crate::objects::{HOST, OWN, application, dns_service, gslb, round_robin};
+use crate::objects::{
+    HOST, OWN, application, dns_service, gslb, in_namespace, ingress, labelled, round_robin,
+};
 use crate::world::{Cluster, eventually, pass};
 
 const EU_NS: &str = "gslb-ns-eu-cloud.example.com";
@@ -37,7 +39,7 @@ fn delete_zone(cluster: &Cluster) {
     cluster.api.delete("k8gb.io/v1beta1", "ZoneDelegation", "", "cloud-example-com").unwrap();
 }
 
-/// F-41.
+/// Conformance 55, 62; F-41.
 #[tokio::test(start_paused = true)]
 async fn a_configured_zone_becomes_a_zonedelegation_with_finalizer_status_and_conditions() {
     let cluster = Cluster::alone().with_provider();
@@ -119,6 +121,7 @@ async fn an_ipv6_address_of_the_dns_service_is_named_and_not_published() {
     assert!(message.contains("2001:db8::53 (IPv6)"), "{message}");
 }
 
+/// F-49, F-52.
 #[tokio::test(start_paused = true)]
 async fn deletion_without_dofinalize_leaves_the_provider_alone_and_says_so() {
     let cluster = Cluster::alone().with_provider();
@@ -134,6 +137,7 @@ async fn deletion_without_dofinalize_leaves_the_provider_alone_and_says_so() {
     assert!(cluster.zone().is_null(), "nobody asked for it again (F-49)");
 }
 
+/// F-45, F-46.
 #[tokio::test(start_paused = true)]
 async fn deletion_with_dofinalize_withdraws_the_own_entry_only() {
     let cluster = Cluster::alone().with_provider();
@@ -182,6 +186,7 @@ fn unavailable() -> ProviderError {
     ProviderError::Unavailable { text: "the grid does not answer".into(), retry_after: None, source: None }
 }
 
+/// F-13.
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_cannot_be_read_is_told_and_not_written_to_and_heals_by_itself() {
     let cluster = Cluster::alone().with_provider();
@@ -205,7 +210,94 @@ async fn a_provider_that_cannot_be_read_is_told_and_not_written_to_and_heals_by_
     assert_eq!(told.len(), 1);
 }
 
-/// F-03.
+/// Conformance 63.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_has_the_zone_already_wins_over_the_configuration() {
+    let cluster = Cluster::alone();
+    let object = json!({
+        "apiVersion": "k8gb.io/v1beta1", "kind": "ZoneDelegation", "metadata": {"name": "earlier"},
+        "spec": {"loadBalancedZone": "cloud.example.com", "parentZone": "example.com", "dnsZoneNegTTL": 300},
+    });
+    cluster.api.apply_object(object).unwrap();
+    let _running = cluster.run();
+    let earlier = || cluster.api.get("k8gb.io/v1beta1", "ZoneDelegation", "", "earlier").unwrap();
+    let servers = json!([{"name": EU_NS, "address": "192.0.2.53"}]);
+    eventually("it is served", || (earlier()["status"]["dnsServers"] == servers).then_some(())).await;
+    pass(60).await;
+    assert_eq!((earlier()["spec"]["dnsZoneNegTTL"].clone(), cluster.zone()), (json!(300), Value::Null));
+}
+
+/// Conformance 53.
+#[tokio::test(start_paused = true)]
+async fn with_configured_addresses_no_service_is_needed() {
+    let cluster = Cluster::alone().with_provider().setting("CLUSTER_EXPOSED_IPS", "192.0.2.99");
+    cluster.api.delete("v1", "Service", "gslb", "dns").unwrap();
+    let _running = cluster.run();
+    cluster.zone_tells("InSync", "True", "InSync").await;
+    assert_eq!(cluster.zone()["status"]["dnsServers"], json!([{"name": EU_NS, "address": "192.0.2.99"}]));
+}
+
+/// Conformance 54.
+#[tokio::test(start_paused = true)]
+async fn without_dns_service_the_own_addresses_are_found_by_labels() {
+    let labelled_service = || labelled(dns_service(&["192.0.2.54"]), "app.kubernetes.io/name", "coredns");
+    let labelled_ingress = || {
+        let ingress = in_namespace(ingress("dns", &["dns.example.com"], &["192.0.2.55"]), "gslb");
+        labelled(ingress, "k8gb.io/ip-source", "true")
+    };
+    let cases = [
+        ("LoadBalancer", "DnsServiceAmbiguous", labelled_service(), "192.0.2.54"),
+        ("ClusterIP", "NoGlueSource", labelled_ingress(), "192.0.2.55"),
+    ];
+    for (kind, reason, source, address) in cases {
+        let cluster = Cluster::alone().with_provider().setting("DNS_SERVICE", "");
+        let cluster = cluster.setting("COREDNS_SERVICE_TYPE", kind);
+        let _running = cluster.run();
+        cluster.zone_tells("InSync", "False", reason).await;
+        cluster.api.apply_object(source).unwrap();
+        cluster.zone_tells("InSync", "True", "InSync").await;
+        let servers = json!([{"name": EU_NS, "address": address}]);
+        eventually("the address is told", || {
+            (cluster.zone()["status"]["dnsServers"] == servers).then_some(())
+        })
+        .await;
+    }
+}
+
+/// Conformance 110; F-46.
+#[tokio::test(start_paused = true)]
+async fn a_zone_whose_dns_service_was_deleted_first_is_withdrawn_all_the_same() {
+    let cluster = Cluster::alone().with_provider();
+    delegate_to_us(&cluster);
+    let _running = cluster.run();
+    joined(&cluster).await;
+    let mut zone = cluster.zone();
+    zone["spec"]["doFinalize"] = json!(true);
+    cluster.api.put_object(zone).unwrap();
+    cluster.api.delete("v1", "Service", "gslb", "dns").unwrap();
+    delete_zone(&cluster);
+    eventually("the object is gone", || cluster.zone().is_null().then_some(())).await;
+    assert_eq!(at_provider(&cluster).await, [US_NS]);
+}
+
+/// Conformance 4.
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_is_not_below_its_parent_is_refused_by_the_api_server() {
+    let cluster = Cluster::alone();
+    for (zone, sentence) in [
+        ("example.com", "loadBalancedZone must not equal parentZone"),
+        ("xexample.com", "loadBalancedZone must be subdomain"),
+    ] {
+        let object = json!({
+            "apiVersion": "k8gb.io/v1beta1", "kind": "ZoneDelegation", "metadata": {"name": "wrong"},
+            "spec": {"loadBalancedZone": zone, "parentZone": "example.com", "dnsZoneNegTTL": 30},
+        });
+        let refused = cluster.api.put_object(object).unwrap_err();
+        assert!(refused.message.contains(sentence), "{refused}");
+    }
+}
+
+/// Conformance 108; F-03.
 #[tokio::test(start_paused = true)]
 async fn the_younger_of_two_zones_with_one_dashed_name_is_refused() {
     let cluster = Cluster::alone();

@@ -35,7 +35,7 @@ async fn is_served(cluster: &Cluster) {
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
 }
 
-/// Contract §1.2 and §11 lines 5, 6 and 9.
+/// Contract §1.2. Conformance 5, 6, 22.
 #[tokio::test(start_paused = true)]
 async fn an_embedded_ingress_is_made_and_served() {
     let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
@@ -70,7 +70,20 @@ async fn an_embedded_ingress_is_made_and_served() {
     assert_eq!(stored(&cluster), None);
 }
 
-/// Contract §11 line 7; F-23.
+/// Conformance 1, 2.
+#[tokio::test(start_paused = true)]
+async fn a_rule_without_http_is_refused_by_the_api_server() {
+    let cluster = Cluster::alone();
+    for rule in [json!({"host": HOST}), json!({"host": HOST, "https": {"paths": []}})] {
+        let mut object = embedding(&[HOST]);
+        object["spec"]["ingress"]["rules"] = json!([rule]);
+        let refused = cluster.api.put_object(object).unwrap_err();
+        assert_eq!(refused.code, 422);
+        assert!(refused.message.contains("http: Required value"), "{refused}");
+    }
+}
+
+/// Conformance 7; F-23.
 #[tokio::test(start_paused = true)]
 async fn foreign_annotations_and_a_class_from_admission_survive_without_a_write() {
     let cluster = Cluster::alone();
@@ -101,9 +114,10 @@ async fn foreign_annotations_and_a_class_from_admission_survive_without_a_write(
     assert_eq!(now["spec"]["rules"][0]["host"], "new.cloud.example.com");
     assert_eq!(now["spec"]["ingressClassName"], "default");
     assert_eq!(now["metadata"]["annotations"], json!({"cert-manager.io/issuer": "x"}));
+    assert_eq!(cluster.gslb("app")["metadata"].get("annotations"), None);
 }
 
-/// F-23.
+/// Conformance 109; F-23.
 #[tokio::test(start_paused = true)]
 async fn an_ingress_of_somebody_else_is_left_alone_and_told() {
     let cluster = Cluster::alone();
@@ -142,6 +156,7 @@ async fn an_embedded_ingress_that_is_deleted_or_edited_comes_back() {
     is_served(&cluster).await;
 }
 
+/// Conformance 22.
 #[tokio::test(start_paused = true)]
 async fn a_reference_wins_over_an_embedded_ingress() {
     let cluster = Cluster::alone();

@@ -23,7 +23,7 @@ fn annotate(cluster: &Cluster, key: &str, value: &str) {
     cluster.api.apply_object(annotated(gslb("app", round_robin()), key, value)).unwrap();
 }
 
-/// Case C073; F-09.
+/// Case C073. Conformance 30, 32; F-09.
 #[tokio::test(start_paused = true)]
 async fn listed_addresses_win_over_those_of_the_ingress_and_their_edits_are_seen_at_once() {
     let cluster = cluster();
@@ -43,7 +43,7 @@ async fn listed_addresses_win_over_those_of_the_ingress_and_their_edits_are_seen
     is_answered_with(&cluster, &[OWN]).await;
 }
 
-/// Case C073; contract §11 line 30.
+/// Case C073. Conformance 30.
 #[tokio::test(start_paused = true)]
 async fn a_list_that_is_wrong_keeps_the_old_addresses_and_is_quoted() {
     let cluster = cluster();
@@ -68,7 +68,7 @@ async fn a_list_that_is_wrong_keeps_the_old_addresses_and_is_quoted() {
     is_answered_with(&cluster, &["192.0.2.1"]).await;
 }
 
-/// Case C074.
+/// Case C074. Conformance 33; F-27.
 #[tokio::test(start_paused = true)]
 async fn a_listed_ipv6_address_is_left_out_with_a_word() {
     let cluster = cluster();
@@ -79,7 +79,7 @@ async fn a_listed_ipv6_address_is_left_out_with_a_word() {
     assert!(message.contains("2001:db8::1 (IPv6)"), "{message}");
 }
 
-/// Contract §2.6 and §11 line 31.
+/// Contract §2.6. Conformance 31, 32.
 #[tokio::test(start_paused = true)]
 async fn host_names_win_over_addresses_win_over_the_configuration_wins_over_the_ingress() {
     let cluster = cluster().setting("CLUSTER_EXPOSED_IPS", "192.0.2.99");
@@ -96,7 +96,7 @@ async fn host_names_win_over_addresses_win_over_the_configuration_wins_over_the_
     cluster.tells("app", "Resolved", "True", "Resolved").await;
 }
 
-/// Contract §11 line 31.
+/// Conformance 31.
 #[tokio::test(start_paused = true)]
 async fn host_names_that_are_wrong_or_unknown_are_told_by_name() {
     let cluster = cluster();

@@ -7,6 +7,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use crate::dns::Says;
+use crate::objects::{HOST, OWN, annotated, application, gslb, round_robin};
 use crate::world::{Cluster, RESOLVER, Running, US, eventually, pass};
 
 const EU_NS: &str = "gslb-ns-eu-cloud.example.com";
@@ -66,7 +67,64 @@ async fn the_delegation_is_a_dnsendpoint_with_the_ns_set_of_the_fleet_and_the_ow
     assert_eq!(providers[0], "external-dns");
 }
 
-/// F-42, F-45: a resolver that says nothing takes no peer out of the NS set, not over a restart either.
+/// Conformance 58, 59, 62: a peer is listed from the moment on at which it has the zone too.
+#[tokio::test(start_paused = true)]
+async fn a_zone_lists_this_cluster_first_and_then_the_peer_that_gets_it_too() {
+    let cluster = Cluster::alone().setting("EXT_GSLB_CLUSTERS_GEO_TAGS", "us");
+    let servers = || cluster.zone()["status"]["dnsServers"].clone();
+    let own = json!({"name": EU_NS, "address": "192.0.2.53"});
+    cluster.dns.say(RESOLVER, US_NS, Says::No);
+    let _running = run(&cluster);
+    publishes(&cluster, &endpoints(&[EU_NS], true)).await;
+    eventually("the status lists this cluster only", || (servers() == json!([own])).then_some(())).await;
+    cluster.dns.say(US, "cloud.example.com", Says::No);
+    cluster.dns.answer(RESOLVER, US_NS, &[US]);
+    publishes(&cluster, &endpoints(&[EU_NS, US_NS], true)).await;
+    let both = json!([own, {"name": US_NS, "address": US}]);
+    eventually("the status lists both", || (servers() == both).then_some(())).await;
+}
+
+/// Waits until glue, status and records have these addresses.
+async fn shows(cluster: &Cluster, glue: &str, addresses: &[&str]) {
+    publishes_glue(cluster, glue).await;
+    cluster.publishes("app", &[("localtargets-app.cloud.example.com", addresses), (HOST, addresses)]).await;
+    eventually("the status tells them", || {
+        let exposed = cluster.gslb("app")["status"]["loadBalancer"]["exposedIps"].clone();
+        (exposed == json!(addresses)).then_some(())
+    })
+    .await;
+}
+
+async fn publishes_glue(cluster: &Cluster, glue: &str) {
+    eventually(&format!("the glue is {glue}"), || {
+        let told = cluster.zone()["status"]["dnsServers"][0]["address"] == glue;
+        (told && object(cluster)["spec"]["endpoints"][1]["targets"] == json!([glue])).then_some(())
+    })
+    .await;
+}
+
+/// Conformance 50, 51, 52.
+#[tokio::test(start_paused = true)]
+async fn configured_addresses_are_shown_everywhere_and_listed_ones_in_the_records_only() {
+    let cluster = cluster().setting("CLUSTER_EXPOSED_IPS", "192.0.2.99");
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let running = run(&cluster);
+    shows(&cluster, "192.0.2.99", &["192.0.2.99"]).await;
+    let listed = annotated(gslb("app", round_robin()), "k8gb.io/exposed-ip-addresses", "192.0.2.7");
+    cluster.api.apply_object(listed).unwrap();
+    shows(&cluster, "192.0.2.99", &["192.0.2.7"]).await;
+    let mut plain = cluster.gslb("app");
+    plain["metadata"]["annotations"] = json!({});
+    cluster.api.put_object(plain).unwrap();
+    shows(&cluster, "192.0.2.99", &["192.0.2.99"]).await;
+    running.stop().await;
+    let cluster = cluster.setting("CLUSTER_EXPOSED_IPS", "");
+    let _running = run(&cluster);
+    shows(&cluster, "192.0.2.53", &[OWN]).await;
+}
+
+/// Conformance 103; F-42, F-45: a resolver that says nothing takes no peer out of the NS set, not over a restart either.
 #[tokio::test(start_paused = true)]
 async fn a_silent_resolver_takes_no_peer_out_of_the_ns_set() {
     let cluster = cluster();
@@ -86,7 +144,7 @@ async fn a_silent_resolver_takes_no_peer_out_of_the_ns_set() {
     assert_eq!(edits, 0);
 }
 
-/// Conformance 60, 61; F-45, F-47.
+/// Conformance 60, 61, 104; F-45, F-47.
 #[tokio::test(start_paused = true)]
 async fn a_deleted_zone_leaves_its_object_to_the_peers_until_the_last_of_them_is_gone() {
     let cluster = cluster();
@@ -121,6 +179,7 @@ async fn an_object_that_somebody_deleted_blocks_no_deletion() {
     assert!(object(&cluster).is_null());
 }
 
+/// Conformance 70.
 #[tokio::test(start_paused = true)]
 async fn an_edit_of_the_object_is_put_right_at_once_and_what_others_added_stays() {
     let cluster = cluster();

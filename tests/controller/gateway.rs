@@ -47,7 +47,7 @@ async fn is_served(cluster: &Cluster) {
     cluster.tells("app", "Resolved", "True", "Resolved").await;
 }
 
-/// Contract §11 lines 22 and 23.
+/// Conformance 22.
 #[tokio::test(start_paused = true)]
 async fn routes_with_host_names_are_served_in_every_version() {
     let kinds = [
@@ -68,7 +68,27 @@ async fn routes_with_host_names_are_served_in_every_version() {
     }
 }
 
-/// Contract §11 line 26.
+/// Conformance 23.
+#[tokio::test(start_paused = true)]
+async fn a_tlsroute_of_every_version_with_listed_addresses_has_a_dnsendpoint_with_one_owner() {
+    for version in ["v1", "v1alpha2", "v1alpha3"] {
+        let api_version = format!("gateway.networking.k8s.io/{version}");
+        let cluster = cluster();
+        let mut object = route(&api_version, "TLSRoute", "app");
+        object["spec"]["hostnames"] = json!([HOST]);
+        cluster.api.apply_object(object).unwrap();
+        let gslb = gslb_to("app", &api_version, "TLSRoute");
+        let listed = annotated(gslb, "k8gb.io/exposed-ip-addresses", "192.0.2.1,192.0.2.2");
+        cluster.api.apply_object(listed).unwrap();
+        let _running = cluster.run();
+        let both: &[&str] = &["192.0.2.1", "192.0.2.2"];
+        cluster.publishes("app", &[(LOCAL, both), (HOST, both)]).await;
+        let endpoint = cluster.api.get("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+        assert_eq!(endpoint["metadata"]["ownerReferences"].as_array().unwrap().len(), 1);
+    }
+}
+
+/// Conformance 22, 26.
 #[tokio::test(start_paused = true)]
 async fn routes_without_host_names_take_the_one_of_the_annotation() {
     for kind in ["TCPRoute", "UDPRoute"] {
@@ -111,7 +131,7 @@ async fn every_change_of_route_gateway_and_backend_is_seen_without_the_period() 
     cluster.publishes("app", &[]).await;
 }
 
-/// F-28.
+/// Conformance 25; F-28.
 #[tokio::test(start_paused = true)]
 async fn a_backend_in_another_namespace_counts() {
     let cluster = cluster();

@@ -8,6 +8,7 @@ use crate::world::{Cluster, US, pass};
 
 const LOCAL: &str = "localtargets-app.cloud.example.com";
 
+/// Conformance 9, 22, 45; F-14, F-15.
 #[tokio::test(start_paused = true)]
 async fn a_gslb_becomes_the_dnsendpoint_of_the_contract() {
     let cluster = Cluster::alone();
@@ -42,6 +43,21 @@ async fn a_gslb_becomes_the_dnsendpoint_of_the_contract() {
     assert_eq!(status["loadBalancer"], json!({"exposedIps": [OWN]}));
     assert_eq!((&status["geoTag"], &status["hosts"]), (&json!("eu"), &json!(HOST)));
     assert_eq!(status["servers"], json!([{"host": HOST, "services": [{"namespace": "web", "name": "app"}]}]));
+    assert_eq!(cluster.gslb("app")["spec"], written["spec"]);
+}
+
+/// Conformance 37.
+#[tokio::test(start_paused = true)]
+async fn a_ready_endpoint_in_any_slice_of_the_service_counts() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    let mut later = slice("app", true);
+    later["metadata"]["name"] = json!("app-later");
+    cluster.api.apply_object(later).unwrap();
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -58,6 +74,7 @@ async fn an_application_without_a_ready_endpoint_is_withdrawn_and_the_host_moves
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN, "198.51.100.10"])]).await;
 }
 
+/// F-09.
 #[tokio::test(start_paused = true)]
 async fn a_service_and_an_ingress_that_come_after_their_gslb_are_seen_at_once() {
     let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
@@ -73,6 +90,7 @@ async fn a_service_and_an_ingress_that_come_after_their_gslb_are_seen_at_once() 
     assert!(start.elapsed().as_millis() < 100, "it took {:?}", start.elapsed());
 }
 
+/// Conformance 29; F-09.
 #[tokio::test(start_paused = true)]
 async fn a_new_load_balancer_address_is_published() {
     let cluster = Cluster::alone();
@@ -103,6 +121,7 @@ async fn an_ingress_that_loses_its_address_keeps_it_for_a_minute_with_a_warning(
     assert_eq!(cluster.records("app"), Some(vec![]));
 }
 
+/// Conformance 33; F-27.
 #[tokio::test(start_paused = true)]
 async fn an_ipv6_address_of_an_ingress_is_named_and_never_answered() {
     let cluster = Cluster::alone();
@@ -116,6 +135,7 @@ async fn an_ipv6_address_of_an_ingress_is_named_and_never_answered() {
     cluster.tells("app", "Ready", "True", "Ready").await;
 }
 
+/// Conformance 33; F-27.
 #[tokio::test(start_paused = true)]
 async fn an_ingress_with_an_ipv6_address_only_is_told_what_to_do() {
     let cluster = Cluster::alone();
@@ -128,6 +148,7 @@ async fn an_ingress_with_an_ipv6_address_only_is_told_what_to_do() {
     cluster.publishes("app", &[]).await;
 }
 
+/// F-08.
 #[tokio::test(start_paused = true)]
 async fn a_deleted_ingress_withdraws_at_once() {
     let cluster = Cluster::alone();
@@ -142,7 +163,7 @@ async fn a_deleted_ingress_withdraws_at_once() {
     cluster.tells("app", "Ready", "False", "ReferenceNotFound").await;
 }
 
-/// F-24.
+/// Conformance 109; F-24.
 #[tokio::test(start_paused = true)]
 async fn a_foreign_dnsendpoint_of_the_same_name_is_left_alone() {
     let cluster = Cluster::alone();
@@ -178,7 +199,7 @@ async fn records_that_somebody_edits_or_deletes_come_back() {
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
 }
 
-/// F-25.
+/// Conformance 109; F-25.
 #[tokio::test(start_paused = true)]
 async fn of_two_gslbs_for_one_host_the_older_serves_until_it_is_deleted() {
     let cluster = Cluster::alone();

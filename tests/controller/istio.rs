@@ -43,7 +43,7 @@ async fn is_served(cluster: &Cluster, address: &str) {
     cluster.publishes("app", &[(LOCAL, &[address]), (HOST, &[address])]).await;
 }
 
-/// F-21; contract §11 lines 22 and 27.
+/// Conformance 21, 22, 27; F-21.
 #[tokio::test(start_paused = true)]
 async fn a_virtual_service_is_served_in_every_way_to_write_it() {
     for (gateways, destination) in
@@ -59,7 +59,7 @@ async fn a_virtual_service_is_served_in_every_way_to_write_it() {
     }
 }
 
-/// F-21 and F-09.
+/// Conformance 29; F-09, F-21.
 #[tokio::test(start_paused = true)]
 async fn the_load_balancer_is_looked_for_beside_the_gateway_first() {
     let cluster = cluster();
@@ -82,6 +82,20 @@ async fn the_load_balancer_is_looked_for_beside_the_gateway_first() {
     cluster.api.apply_object(load_balancer("second", "web", "192.0.2.13")).unwrap();
     cluster.tells("app", "Resolved", "False", "GatewayServiceAmbiguous").await;
     is_served(&cluster, "192.0.2.12").await;
+}
+
+/// Conformance 21.
+#[tokio::test(start_paused = true)]
+async fn a_virtual_service_is_found_by_its_labels() {
+    let cluster = cluster();
+    cluster.api.apply_object(load_balancer("lb", "istio-system", OWN)).unwrap();
+    cluster.api.apply_object(labelled(virtual_service(&["edge"], "app"), "app", "shop")).unwrap();
+    let mut by_labels = gslb_to("app", "networking.istio.io/v1", "VirtualService");
+    by_labels["spec"]["resourceRef"] = json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
+        "matchLabels": {"app": "shop"}});
+    cluster.api.apply_object(by_labels).unwrap();
+    let _running = cluster.run();
+    is_served(&cluster, OWN).await;
 }
 
 /// F-21.

@@ -152,6 +152,7 @@ async fn a_kind_that_cannot_be_read_after_a_restart_withdraws_nothing() {
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
 }
 
+/// F-22, F-79.
 #[tokio::test(start_paused = true)]
 async fn an_api_server_that_does_not_answer_about_a_kind_is_told_and_stops_nobody() {
     let cluster = Cluster::alone();

@@ -31,7 +31,7 @@ async fn bystander_is_served(cluster: &Cluster) {
     cluster.publishes("other", &other).await;
 }
 
-/// Case C019.
+/// Case C019. Conformance 34.
 #[tokio::test(start_paused = true)]
 async fn a_cname_chain_is_followed_in_one_reply_and_over_several() {
     let addresses = || TWO.iter().map(|ip| ip.parse().unwrap()).collect::<Vec<_>>();
@@ -51,7 +51,7 @@ async fn a_cname_chain_is_followed_in_one_reply_and_over_several() {
     }
 }
 
-/// Case C019; F-90.
+/// Case C019. F-08, F-90.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_stops_resolving_keeps_its_addresses_and_is_told_once() {
     for bad in [Says::Nothing, Says::ServFail, Says::Alias(name(LB))] {

@@ -41,6 +41,7 @@ impl Cluster {
     }
 }
 
+/// Conformance 44.
 #[tokio::test(start_paused = true)]
 async fn each_peer_adds_the_targets_that_it_names() {
     let cluster = fleet();
@@ -87,6 +88,7 @@ async fn a_silent_peer_delays_the_first_publication_by_three_seconds_at_most() {
     assert_eq!(told.len(), 1, "{told:?}");
 }
 
+/// Conformance 103.
 #[tokio::test(start_paused = true)]
 async fn one_lost_packet_at_the_start_costs_no_peer() {
     let cluster = fleet();
@@ -98,6 +100,7 @@ async fn one_lost_packet_at_the_start_costs_no_peer() {
     assert_eq!(first.1, [OWN, US_TARGET]);
 }
 
+/// F-40.
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_falls_silent_is_lost_within_the_bound_and_told_once_each_way() {
     let cluster = fleet().setting("PEER_SWEEP_SECONDS", "1");
@@ -124,6 +127,7 @@ async fn a_peer_that_falls_silent_is_lost_within_the_bound_and_told_once_each_wa
     }
 }
 
+/// Conformance 103; F-34.
 #[tokio::test(start_paused = true)]
 async fn a_reloading_coredns_and_a_failing_server_change_no_answer() {
     let cluster = fleet();
@@ -140,6 +144,7 @@ async fn a_reloading_coredns_and_a_failing_server_change_no_answer() {
     assert_eq!(cluster.writes(), []);
 }
 
+/// Conformance 64, 102; F-31.
 #[tokio::test(start_paused = true)]
 async fn one_dead_dns_address_of_a_peer_changes_no_answer() {
     let cluster = fleet();
@@ -262,7 +267,7 @@ async fn a_restart_among_answering_peers_changes_nothing_and_tells_nothing() {
     assert_eq!(writes, ["patch configmaps gslb-bridge-peer-views"]);
 }
 
-/// F-42.
+/// Conformance 55, 65, 103; F-42.
 #[tokio::test(start_paused = true)]
 async fn a_resolver_that_fails_takes_no_peer_away() {
     let cluster = fleet();
@@ -284,6 +289,7 @@ async fn a_resolver_that_fails_takes_no_peer_away() {
     assert_eq!(cluster.records("app").unwrap()[1].1, [OWN, US_TARGET]);
 }
 
+/// Conformance 65.
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_exist_yet_delays_nothing_and_is_found_when_it_comes() {
     let cluster = fleet();
@@ -301,6 +307,7 @@ async fn a_peer_that_does_not_exist_yet_delays_nothing_and_is_found_when_it_come
     cluster.tells("app", "PeersReachable", "True", "AllAnswered").await;
 }
 
+/// F-32.
 #[tokio::test(start_paused = true)]
 async fn a_silent_peer_with_many_hosts_does_not_slow_the_own_reaction() {
     let cluster = Cluster::alone().with_peers();

@@ -14,7 +14,7 @@ async fn is_served(cluster: &Cluster) {
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
 }
 
-/// Contract §11 line 21; F-09.
+/// Conformance 21, 22; F-09.
 #[tokio::test(start_paused = true)]
 async fn a_selector_follows_the_labels_of_the_objects() {
     let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
@@ -81,7 +81,7 @@ async fn a_selector_or_reference_that_says_nothing_is_told() {
     }
 }
 
-/// Cases C022 and C073; contract §11 lines 26 and 28.
+/// Cases C022 and C073. Conformance 22, 26, 28, 108.
 #[tokio::test(start_paused = true)]
 async fn a_service_is_served_under_the_host_of_the_annotation_in_any_case() {
     let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
@@ -105,7 +105,27 @@ async fn a_service_is_served_under_the_host_of_the_annotation_in_any_case() {
     cluster.publishes("app", &[(LOCAL, &["192.0.2.12"]), (HOST, &["192.0.2.12"])]).await;
 }
 
-/// Case C073.
+/// Conformance 28.
+#[tokio::test(start_paused = true)]
+async fn the_addresses_of_a_service_are_those_of_its_status_or_of_the_annotation() {
+    let cluster = Cluster::alone();
+    cluster.api.apply_object(load_balancer_service("app", &[])).unwrap();
+    cluster.api.apply_object(slice("app", true)).unwrap();
+    let object = annotated(gslb_to("app", "v1", "Service"), "k8gb.io/hostname", HOST);
+    cluster.api.apply_object(object.clone()).unwrap();
+    let _running = cluster.run();
+    cluster.tells("app", "Resolved", "False", "NoAddresses").await;
+    let two: &[&str] = &[OWN, "192.0.2.12"];
+    cluster.api.apply_object(load_balancer_service("app", two)).unwrap();
+    cluster.publishes("app", &[(LOCAL, two), (HOST, two)]).await;
+    let listed = |list| annotated(object.clone(), "k8gb.io/exposed-ip-addresses", list);
+    cluster.api.apply_object(listed("192.0.2.7")).unwrap();
+    cluster.publishes("app", &[(LOCAL, &["192.0.2.7"]), (HOST, &["192.0.2.7"])]).await;
+    cluster.api.apply_object(listed("192.0.2.700")).unwrap();
+    cluster.tells("app", "Resolved", "False", "ExposedAddressesInvalid").await;
+}
+
+/// Case C073. Conformance 28.
 #[tokio::test(start_paused = true)]
 async fn a_service_of_another_type_needs_explicit_addresses() {
     let cluster = Cluster::alone();

@@ -39,17 +39,19 @@ async fn ten_passes_write_nothing(cluster: Cluster) {
     assert_eq!(cluster.writes(), []);
 }
 
-/// F-06, F-07.
+/// Conformance 105; F-06, F-07.
 #[tokio::test(start_paused = true)]
 async fn ten_passes_without_a_change_write_nothing() {
     ten_passes_write_nothing(Cluster::alone()).await;
 }
 
+/// Conformance 105; F-07.
 #[tokio::test(start_paused = true)]
 async fn ten_passes_write_nothing_where_our_status_fields_are_pruned() {
     ten_passes_write_nothing(Cluster::with_crds(&k8gb_shaped())).await;
 }
 
+/// Conformance 62, 105; F-07.
 #[tokio::test(start_paused = true)]
 async fn ten_passes_with_a_provider_write_nothing() {
     ten_passes_write_nothing(Cluster::alone().with_provider()).await;

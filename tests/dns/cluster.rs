@@ -165,6 +165,7 @@ async fn objects_are_served_as_they_come_and_go() {
     server.end().await;
 }
 
+/// Conformance 96.
 #[tokio::test]
 async fn objects_without_our_label_are_not_served() {
     let world = world(&gslb_crds::yaml()).await;
@@ -206,6 +207,7 @@ async fn nothing_is_denied_while_one_of_the_lists_cannot_be_read() {
     timeout(PATIENCE, task).await.unwrap().unwrap();
 }
 
+/// Conformance 96.
 #[tokio::test]
 async fn a_malformed_object_is_left_out_and_the_watch_goes_on() {
     let zones = include_str!("../../crds/k8gb.io_zonedelegations.yaml");

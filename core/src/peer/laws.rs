@@ -161,6 +161,7 @@ proptest! {
         });
     }
 
+    /// F-34.
     #[test]
     fn a_peer_that_is_only_silent_never_becomes_down(
         story in story_of(vec(no_word(), 0..3).prop_map(Event::Heard)),
@@ -170,6 +171,7 @@ proptest! {
         }
     }
 
+    /// Conformance 103; F-34.
     #[test]
     fn no_single_round_of_silence_moves_traffic(story in any_story(), quiet in no_word()) {
         tell(all_answered(), &story, |_, step, views, now| {

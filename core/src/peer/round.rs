@@ -95,6 +95,7 @@ mod tests {
     }
     const SILENT: Reply = Reply::NoWord(NoWord::Timeout);
 
+    /// Conformance 102; F-31.
     #[test]
     fn silent_addresses_do_not_count_against_the_others_and_one_whole_answer_is_enough() {
         let targets = Targets::from([[192, 0, 2, 1].into(), [192, 0, 2, 2].into()]);

@@ -93,6 +93,7 @@ fn a_word_with_other_targets_is_decisive() {
     assert_eq!(peer.last, Some(Transition { decisive: true, renamed: false }));
 }
 
+/// Conformance 102; F-31.
 #[test]
 fn one_dead_address_changes_nothing() {
     let peer = answered(NYC).hears(5000, [yes(NYC), silence()]).hears(10_000, [silence(), yes(NYC)]);
@@ -107,6 +108,7 @@ fn addresses_with_different_targets_are_believed_together() {
     assert_eq!(belief(&peer), (State::Answered, Tier::Good, T0, both));
 }
 
+/// Conformance 106.
 #[test]
 fn a_cut_answer_takes_no_target_away() {
     const BOTH: &[&str] = &["198.51.100.20", "198.51.100.29"];
@@ -304,6 +306,7 @@ fn a_peer_never_heard_whose_addresses_disagree_for_5_s_is_no_targets_as_inconsis
 
 // Answered, and no word.
 
+/// Conformance 103; F-34.
 #[test]
 fn one_lost_packet_changes_nothing() {
     let doubted = in_silent_doubt();
@@ -343,6 +346,7 @@ fn tries_after_silence_start_after_0_500_and_1500_ms() {
     assert_eq!([third.is_due(6499), third.is_due(6500)], [false, true]);
 }
 
+/// F-34.
 #[test]
 fn every_failure_to_answer_is_silence_and_lends_its_name_to_the_cause() {
     let refused = [Reply::NoWord(NoWord::Refused), Reply::NoWord(NoWord::Refused)];

@@ -122,6 +122,7 @@ mod tests {
         assert_eq!(known.next(), at(6));
     }
 
+    /// Conformance 103; F-42.
     #[test]
     fn a_failed_look_up_keeps_the_known_addresses() {
         let mut known = found();
@@ -131,6 +132,7 @@ mod tests {
         assert_eq!(known.asked_at(), Some(&us()));
     }
 
+    /// F-42.
     #[test]
     fn three_definite_absences_in_a_row_take_an_address_away() {
         let mut known = found();

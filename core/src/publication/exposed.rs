@@ -158,6 +158,7 @@ mod tests {
         Exposed::of("Ingress web/app", &looked, targets(in_force)).notice
     }
 
+    /// Conformance 33; F-27.
     #[test]
     fn an_ipv6_address_beside_others_is_named() {
         let (reason, message) = notice(&["192.0.2.1", "2001:db8::1"], &["192.0.2.1"]).unwrap();
@@ -165,6 +166,7 @@ mod tests {
         assert!(message.contains("2001:db8::1 (IPv6) is ignored"), "{message}");
     }
 
+    /// Conformance 33; F-27.
     #[test]
     fn an_ipv6_address_alone_is_named_with_what_to_do() {
         let (reason, message) = notice(&["2001:db8::1"], &[]).unwrap();

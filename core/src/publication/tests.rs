@@ -156,6 +156,7 @@ fn a_fleet_of_one_cluster_has_no_peers_to_reach() {
     assert_eq!((alone.publish().peers().0, alone.publish().peers().1), (Truth::True, "NoPeers"));
 }
 
+/// Conformance 49.
 #[test]
 fn an_unknown_strategy_publishes_no_record_and_says_which_exist() {
     let publication = pass().healthy(HOST).strategy(|raw| raw.kind = "fastest".into()).publish();
@@ -180,6 +181,7 @@ fn the_hosts_of_a_gslb_that_was_never_accepted_are_known_and_not_denied() {
     assert_eq!(accepted.publish().unanswered, UnansweredHosts::default());
 }
 
+/// Conformance 49.
 #[test]
 fn a_weight_of_10010_is_refused_with_its_limit() {
     let publication = pass().healthy(HOST).strategy(|raw| _ = raw.weight.insert("nyc".into(), 10_010));
@@ -202,6 +204,7 @@ fn an_invalid_edit_of_a_serving_gslb_keeps_the_last_accepted_strategy_with_healt
     assert!(message.ends_with("the last accepted strategy (roundRobin) goes on"), "{message}");
 }
 
+/// Conformance 48; F-08.
 #[test]
 fn a_first_label_of_51_characters_stops_only_its_own_host() {
     let long = format!("{}.glb.example.org", "a".repeat(51));
@@ -212,6 +215,7 @@ fn a_first_label_of_51_characters_stops_only_its_own_host() {
     assert!(message.contains(&long) && message.contains("its first label has 51"), "{message}");
 }
 
+/// Conformance 39.
 #[test]
 fn a_host_outside_every_zone_stops_only_itself() {
     let publication = pass().healthy("shop.example.net").healthy(HOST).publish();
@@ -222,6 +226,7 @@ fn a_host_outside_every_zone_stops_only_itself() {
     );
 }
 
+/// Conformance 109; F-25.
 #[test]
 fn a_host_that_an_older_gslb_serves_is_left_to_it() {
     let publication = pass().healthy(HOST).healthy(OTHER).taken(HOST, "web/older").publish();
@@ -231,6 +236,7 @@ fn a_host_that_an_older_gslb_serves_is_left_to_it() {
     assert!(message.contains(HOST) && message.contains("web/older"), "{message}");
 }
 
+/// Conformance 8, 38.
 #[test]
 fn a_missing_service_is_named_and_other_hosts_go_on() {
     let publication = pass().host(HOST, "gone", Health::NotFound).healthy(OTHER).publish();
@@ -246,6 +252,7 @@ fn a_missing_service_is_named_and_other_hosts_go_on() {
     );
 }
 
+/// Conformance 38.
 #[test]
 fn a_rule_without_a_service_is_a_host_without_health() {
     let mut pass = pass().healthy(OTHER);
@@ -256,6 +263,7 @@ fn a_rule_without_a_service_is_a_host_without_health() {
     assert_eq!(publication.resolved().1, "NoServices");
 }
 
+/// F-08.
 #[test]
 fn a_failed_reference_withdraws_the_own_part_only() {
     let publication = pass().failed(HOST).peer(HOST, "nyc", Tier::Good, NYC).publish();
@@ -264,6 +272,7 @@ fn a_failed_reference_withdraws_the_own_part_only() {
     assert_eq!(publication.ready(), (Truth::False, "ReferenceNotFound", "Ingress web/shop does not exist"));
 }
 
+/// Conformance 29; F-26.
 #[test]
 fn a_healthy_cluster_without_addresses_announces_nothing_and_says_why() {
     let mut pass = pass().healthy(HOST).peer(HOST, "nyc", Tier::Good, NYC);
@@ -314,6 +323,7 @@ fn a_live_record_stands_while_the_peers_first_word_is_awaited() {
     assert_eq!(publication.serving().0, Truth::True);
 }
 
+/// Conformance 42.
 #[test]
 fn a_host_that_every_site_denies_is_no_data_and_one_of_a_silent_site_is_servfail() {
     let down = |tier| pass().host(HOST, "shop", Health::Unhealthy).peer(HOST, "nyc", tier, &[]).publish();
@@ -336,6 +346,7 @@ fn the_last_resort_is_served_and_says_so() {
     assert_eq!(publication.ready().0, Truth::True);
 }
 
+/// F-06.
 #[test]
 fn hosts_are_published_by_name_and_told_in_the_order_of_the_reference() {
     let publication = pass().healthy(HOST).healthy(OTHER).publish();
@@ -344,7 +355,7 @@ fn hosts_are_published_by_name_and_told_in_the_order_of_the_reference() {
     assert_eq!(told, [HOST, OTHER]);
 }
 
-/// F-18.
+/// Conformance 108; F-18.
 #[test]
 fn rules_for_one_host_are_one_host_with_the_services_of_all() {
     let twice = pass().host(HOST, "a", Health::Unhealthy).host("Shop.GLB.example.org", "b", Health::Healthy);
@@ -361,6 +372,7 @@ fn rules_without_a_host_are_passed_over() {
     assert_eq!(publication.accepted().0, Truth::True);
 }
 
+/// F-17.
 #[test]
 fn failover_to_a_cluster_that_nobody_is_serves_and_warns() {
     let odd = pass().healthy(HOST).strategy(|raw| {
@@ -395,6 +407,7 @@ fn a_host_told_to_be_down_stays_so_while_the_peers_are_asked_anew() {
     assert_eq!(down.publish().unanswered, unanswered(HOST, EmptyAnswer::NoData));
 }
 
+/// Conformance 94; F-30.
 #[test]
 fn the_figures_of_a_pass_are_sums_over_its_hosts() {
     let pass = pass()

@@ -10,7 +10,7 @@ fn raw<'a>(kind: &'a str, api_version: &'a str) -> RawReference<'a> {
     }
 }
 
-/// Contract §2.4 and §11 line 22.
+/// Contract §2.4. Conformance 22.
 #[test]
 fn every_kind_of_the_contract_is_accepted_in_its_versions() {
     let accepted = [
@@ -80,7 +80,7 @@ fn a_selector_that_finds_nothing_is_definite_and_one_that_finds_two_is_an_invali
     assert!(matches!(Resolution::from(two), Resolution::Invalid { reason: "ReferenceAmbiguous", .. }));
 }
 
-/// Contract §11 line 26.
+/// Conformance 26.
 #[test]
 fn a_kind_without_hosts_takes_the_one_of_the_annotation() {
     let service = ServiceName { namespace: "web".into(), name: "shop".into() };

@@ -64,11 +64,13 @@ proptest! {
         prop_assert_eq!(plan(&desired, &after, &History::default(), at(0)).changes, vec![]);
     }
 
+    /// Conformance 71.
     #[test]
     fn entries_of_others_are_untouched(desired in desired(), observed in presence()) {
         prop_assert_eq!(others(&applied(&desired, &observed)), others(&observed));
     }
 
+    /// F-62.
     #[test]
     fn a_server_list_is_never_emptied(desired in desired(), observed in presence()) {
         let after = applied(&desired, &observed);

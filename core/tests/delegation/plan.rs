@@ -14,12 +14,14 @@ fn planned(desired: &DesiredDelegation, observed: &Presence) -> Plan {
     plan(desired, observed, &History::default(), at(0))
 }
 
+/// Conformance 71.
 #[test]
 fn an_absent_delegation_is_created_with_our_entry_only() {
     let after = delegation(&[(EU, &["192.0.2.53"])]);
     assert_eq!(planned(&wants(&["192.0.2.53"]), &Presence::Absent).changes, [Change::Create { after }]);
 }
 
+/// Conformance 71.
 #[test]
 fn our_entry_joins_the_others_and_they_stay_as_they_are() {
     let others: [(&str, &[&str]); 2] = [(FOREIGN, &["203.0.113.1"]), (US, &["198.51.100.53"])];
@@ -31,6 +33,7 @@ fn our_entry_joins_the_others_and_they_stay_as_they_are() {
     assert_eq!(claims, [Claim::Fleet(GeoTag::parse("us").unwrap()), Claim::Foreign]);
 }
 
+/// Conformance 71; F-54, F-62.
 #[test]
 fn equal_sets_need_no_change() {
     let observed = seen(&[(US, &["198.51.100.53"]), (EU, &["192.0.2.54", "192.0.2.53"])]);
@@ -95,6 +98,7 @@ fn another_ttl_is_reported_and_left() {
     assert_eq!((plan.changes, plan.findings), (vec![], vec![finding]));
 }
 
+/// F-45, F-62.
 #[test]
 fn withdrawing_leaves_the_others_and_takes_the_zone_with_the_last() {
     let both = delegation(&[(EU, &["192.0.2.53"]), (US, &["198.51.100.53"])]);
@@ -186,6 +190,7 @@ fn keeps(addresses: &[&str], peers: &[&str]) -> DesiredDelegation {
     wants(addresses).with_peers(peers.iter().map(|peer| name(peer)).collect())
 }
 
+/// Conformance 60.
 #[test]
 fn an_object_of_our_own_lists_the_peers_that_dns_shows_without_their_glue() {
     let desired = keeps(&["192.0.2.53"], &[US]);
@@ -212,6 +217,7 @@ fn the_ttl_of_an_object_of_our_own_follows_the_settings() {
     assert_eq!((shown(&before), shown(&after)), (false, true));
 }
 
+/// Conformance 60, 61.
 #[test]
 fn a_cluster_leaves_an_object_of_its_own_to_the_peers_and_deletes_it_with_the_last_one() {
     let leaves = |peers: &[&str]| withdraws().with_peers(peers.iter().map(|peer| name(peer)).collect());
@@ -227,6 +233,15 @@ fn a_cluster_leaves_an_object_of_its_own_to_the_peers_and_deletes_it_with_the_la
     assert_eq!(planned(&leaves(&[]), &observed).changes, [Change::Delete { before: after }]);
     assert!(leaves(&[]).is_withdrawn(None));
     assert_eq!(planned(&leaves(&[US]), &Presence::Absent).changes, []);
+}
+
+/// F-95.
+#[test]
+fn what_a_cluster_that_left_keeps_for_its_peers_follows_them() {
+    let leaves = withdraws().with_peers([name(US)].into());
+    let (before, after) = (delegation(&[(US, &[]), (ZA, &[])]), delegation(&[(US, &[])]));
+    let observed = Presence::Present(ObservedDelegation::plain(before.clone()));
+    assert_eq!(planned(&leaves, &observed).changes, [Change::Replace { before, after }]);
 }
 
 #[test]

@@ -81,6 +81,7 @@ macro_rules! contract_tests {
 }
 
 /// An absent delegation is created with our entry, and then there is nothing to do.
+/// Conformance 70, 71.
 pub async fn create_and_second_plan_is_empty(stage: &impl Stage) {
     let approved = approved(stage, &published()).await;
     assert_eq!(approved.changes().len(), 1, "an absent delegation needs one change");
@@ -90,6 +91,7 @@ pub async fn create_and_second_plan_is_empty(stage: &impl Stage) {
 }
 
 /// Our entry joins those of a fleet member and of a stranger, and theirs stay.
+/// Conformance 71.
 pub async fn neighbours_survive(stage: &impl Stage) {
     stage.another_writer(present(&[FLEET, FOREIGN])).await;
     let approved = approved(stage, &published()).await;
@@ -109,6 +111,7 @@ pub async fn foreign_entries_survive_a_withdrawal(stage: &impl Stage) {
 }
 
 /// With nobody left the delegation goes; its name server list is never emptied.
+/// F-62.
 pub async fn the_last_entry_takes_the_delegation_with_it(stage: &impl Stage) {
     stage.another_writer(present(&[OURS])).await;
     let approved = approved(stage, &DesiredDelegation::withdrawn(eu())).await;
@@ -117,6 +120,7 @@ pub async fn the_last_entry_takes_the_delegation_with_it(stage: &impl Stage) {
 }
 
 /// What another writer changed after the plan is not overwritten.
+/// Conformance 107; F-60.
 pub async fn a_stale_edit_is_refused(stage: &impl Stage) {
     stage.another_writer(present(&[FLEET])).await;
     let approved = approved(stage, &published()).await;
@@ -128,6 +132,7 @@ pub async fn a_stale_edit_is_refused(stage: &impl Stage) {
 }
 
 /// A read that fails is an error, and nothing is written for it.
+/// Conformance 107; F-57.
 pub async fn a_failed_read_is_no_absence(stage: &impl Stage) {
     stage.another_writer(present(&[OURS, FLEET])).await;
     stage.break_reads().await;
@@ -150,6 +155,7 @@ pub async fn a_missing_parent_is_an_error(stage: &impl Stage) {
 }
 
 /// Somebody was faster: the delegation is gone, and that is what was wanted.
+/// F-48, F-58.
 pub async fn absent_on_delete_is_done(stage: &impl Stage) {
     stage.another_writer(present(&[OURS])).await;
     let approved = approved(stage, &DesiredDelegation::withdrawn(eu())).await;

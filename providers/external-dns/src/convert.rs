@@ -142,7 +142,7 @@ mod tests {
         contents(&name("cloud.example.com"), endpoints)
     }
 
-    /// Contract §3.4, E8.
+    /// Contract §3.4, E8. Conformance 57.
     #[test]
     fn the_ns_set_comes_first_and_the_glue_of_this_cluster_behind_it() {
         let delegation = delegation(&[(EU, &["192.0.2.53", "192.0.2.54"]), (US, &[])]);

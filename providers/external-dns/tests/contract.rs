@@ -83,6 +83,7 @@ impl Stage for Cluster {
 
 contract_tests!(external_dns, |_case| Cluster::new());
 
+/// F-24.
 #[tokio::test]
 async fn an_object_without_our_label_is_somebody_elses() {
     let cluster = Cluster::new();

@@ -95,6 +95,7 @@ mod tests {
         }
     }
 
+    /// F-04, F-62.
     #[test]
     fn entries_are_name_and_address_whatever_their_order_case_and_other_members() {
         let a = observed(serde_json::json!({"delegate_to": [

@@ -117,6 +117,7 @@ mod tests {
         .unwrap()
     }
 
+    /// Conformance 71; F-54.
     #[test]
     fn a_new_zone_has_sorted_entries_a_ttl_and_no_attributes() {
         let after = delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.54", "192.0.2.53"])]);
@@ -129,6 +130,7 @@ mod tests {
         assert_eq!(lower(&Change::Create { after }, None, "default"), Ok(Some(Write::Create { body })));
     }
 
+    /// Conformance 71; F-61.
     #[test]
     fn an_update_sends_the_list_only_and_keeps_what_others_put_into_their_entries() {
         let found = zone(json!([

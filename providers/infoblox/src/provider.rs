@@ -413,6 +413,7 @@ fn search(kind: &str, zone: &DomainName, view: &str, fields: &str) -> String {
 mod tests {
     use super::*;
 
+    /// F-56.
     #[test]
     fn every_look_up_names_zone_view_fields_and_a_bound() {
         let zone = DomainName::parse("cloud.example.com").unwrap();

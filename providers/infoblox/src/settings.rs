@@ -151,6 +151,7 @@ pub fn install_crypto_provider() {
 mod tests {
     use super::*;
 
+    /// F-64.
     #[test]
     fn a_version_may_have_a_v_and_k8gbs_default_is_made_usable() {
         let cases = [

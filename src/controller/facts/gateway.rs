@@ -142,7 +142,7 @@ mod tests {
         ServiceName { namespace: namespace.into(), name: name.into() }
     }
 
-    /// Contract §11 line 25.
+    /// Conformance 25.
     #[test]
     fn the_backends_of_all_rules_stand_behind_every_host() {
         let spec = json!({"hostnames": ["a.example.org", "b.example.org"], "rules": [
@@ -180,6 +180,7 @@ mod tests {
         assert_eq!(referent.source, AddressSource::Gateways(vec![Key::new("web", "edge")]));
     }
 
+    /// Conformance 29.
     #[test]
     fn the_addresses_of_a_gateway_are_addresses_and_host_names() {
         let status = json!({"addresses": [{"value": "192.0.2.1"}, {"type": "IPAddress", "value": "192.0.2.2"},

@@ -133,7 +133,7 @@ mod tests {
         ServiceName { namespace: namespace.into(), name: name.into() }
     }
 
-    /// Contract §11 line 27.
+    /// Conformance 27.
     #[test]
     fn the_destinations_of_all_routes_stand_behind_every_host() {
         let to = |host: &str| json!({"route": [{"destination": {"host": host}}]});

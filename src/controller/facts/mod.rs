@@ -151,6 +151,7 @@ mod tests {
         serde_json::from_value::<Service>(service).unwrap().into()
     }
 
+    /// Conformance 28.
     #[test]
     fn a_service_shows_the_addresses_of_its_type() {
         let host_names = ["lb.example.net".to_owned()].into();
@@ -158,6 +159,30 @@ mod tests {
         assert_eq!(service("ClusterIP").shown, Shown::read(["10.0.0.1"]));
     }
 
+    /// Conformance 24.
+    #[test]
+    fn an_ingress_has_a_server_for_each_rule_with_the_services_in_the_order_of_its_paths() {
+        let path =
+            |name: &str| json!({"path": "/", "pathType": "Prefix", "backend": {"service": {"name": name}}});
+        let ingress = json!({
+            "metadata": {"name": "a", "namespace": "web"},
+            "spec": {"rules": [
+                {"host": "b.example.com", "http": {"paths": [path("two")]}},
+                {"host": "a.example.com", "http": {"paths": [path("two"), path("one")]}},
+            ]},
+        });
+        let service = |name: &str| ServiceName { namespace: "web".into(), name: name.into() };
+        let server = |host: &str, services| Server { host: host.into(), services };
+        assert_eq!(
+            IngressFacts::from(serde_json::from_value::<Ingress>(ingress).unwrap()).servers,
+            [
+                server("b.example.com", vec![service("two")]),
+                server("a.example.com", vec![service("two"), service("one")]),
+            ]
+        );
+    }
+
+    /// F-19.
     #[test]
     fn a_rule_without_http_is_a_host_without_services() {
         let ingress = json!({

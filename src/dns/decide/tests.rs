@@ -38,6 +38,7 @@ fn ask(snapshot: &Snapshot, name: &str, rtype: RecordType) -> String {
     ask_with(snapshot, OpCode::Query, &query(name, rtype), None)
 }
 
+/// Conformance 97, 108; F-01.
 #[test]
 fn each_kind_of_name_gets_its_kind_of_answer() {
     use RecordType as R;
@@ -123,6 +124,7 @@ fn a_zone_without_name_servers_serves_its_hosts_and_denies_no_ns() {
     assert!(ask(&served, "cloud.example.com.", RecordType::SOA).contains(" ns1.dns.cloud.example.com. "));
 }
 
+/// Conformance 108; F-02.
 #[test]
 fn names_belong_to_the_innermost_zone() {
     let served = snapshot(

@@ -104,6 +104,7 @@ fn an_object_that_only_holds_places_gives_way_to_a_younger_one_with_records() {
     assert_eq!(served(&[place, serving]), (Some(1), vec![]));
 }
 
+/// Conformance 96.
 #[test]
 fn a_bad_entry_is_left_out_and_the_others_are_served() {
     let object = published(
@@ -130,6 +131,15 @@ fn a_bad_entry_is_left_out_and_the_others_are_served() {
     assert!(problems.iter().all(|problem| problem.starts_with("DNSEndpoint demo/app: ")), "{problems:#?}");
 }
 
+/// Conformance 97.
+#[test]
+fn a_record_has_the_ttl_that_its_object_says() {
+    let entry = json!([{ "dnsName": "app.cloud.example.com", "recordType": "A", "recordTTL": 123, "targets": ["192.0.2.1"] }]);
+    let (inputs, _) = compose(&settings(vec![cloud()], None, &[]), &[], &[published("app", OLD, entry)]);
+    let ttls = inputs.hosts.iter().flat_map(|host| &host.sets).map(|set| set.ttl).collect::<Vec<_>>();
+    assert_eq!(ttls, [ttl(123)]);
+}
+
 #[test]
 fn hosts_without_records_exist_with_the_answer_that_the_controller_chose() {
     let object = endpoint_object(
@@ -151,6 +161,7 @@ fn hosts_without_records_exist_with_the_answer_that_the_controller_chose() {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
+/// Conformance 109; F-25.
 #[test]
 fn the_oldest_object_keeps_a_name_in_any_input_order() {
     let entry = |target: &str| json!([{ "dnsName": "app.cloud.example.com", "recordType": "A", "targets": [target] }]);
@@ -167,6 +178,7 @@ fn the_oldest_object_keeps_a_name_in_any_input_order() {
     assert_eq!(served(&inputs)[0], ("app.cloud.example.com".into(), "[192.0.2.2]".into()));
 }
 
+/// Conformance 63.
 #[test]
 fn the_ns_set_is_what_was_observed_and_what_is_configured() {
     let seen = delegated(

@@ -27,6 +27,7 @@ fn knowing(known: &'static [Known]) -> Fake {
     })
 }
 
+/// Conformance 34; F-38.
 #[tokio::test(start_paused = true)]
 async fn only_a_final_answer_ends_the_search() {
     let fake = Fake::new(|server, _| match server {
@@ -44,6 +45,7 @@ async fn only_a_final_answer_ends_the_search() {
     assert!(asked.iter().all(|(server, _, _)| *server != at(6)));
 }
 
+/// Conformance 34; F-38.
 #[tokio::test(start_paused = true)]
 async fn nxdomain_and_nodata_are_final() {
     for (code, name_exists) in [(3, false), (0, true)] {
@@ -53,6 +55,7 @@ async fn nxdomain_and_nodata_are_final() {
     }
 }
 
+/// Conformance 34.
 #[tokio::test(start_paused = true)]
 async fn without_a_final_answer_the_last_reason_is_told() {
     let fake = Fake::new(|server, _| if server == at(1) { Act::Silence } else { Act::Answer(rcode(5)) });
@@ -61,6 +64,7 @@ async fn without_a_final_answer_the_last_reason_is_told() {
     assert_eq!(fake.client(&[]).resolve(&name(LB)).await, Resolved::NoWord(NoWord::Timeout));
 }
 
+/// Conformance 34.
 #[tokio::test(start_paused = true)]
 async fn a_chain_is_followed_step_by_step_with_its_smallest_ttl() {
     let fake = knowing(&[
@@ -85,6 +89,7 @@ async fn a_loop_over_several_replies_is_no_word() {
     assert_eq!(fake.client(&[at(1)]).resolve(&name(LB)).await, Resolved::NoWord(NoWord::CnameLoop));
 }
 
+/// Conformance 34.
 #[tokio::test(start_paused = true)]
 async fn a_chain_of_more_than_eight_names_is_no_word() {
     let chain = |links: usize| {
@@ -130,6 +135,7 @@ async fn an_alias_that_cannot_be_resolved_is_no_word_and_one_that_leads_nowhere_
     assert_eq!(ask(3).await, Reply::Negative { authoritative: false, name_exists: true });
 }
 
+/// F-43.
 #[tokio::test(start_paused = true)]
 async fn a_delegation_is_read_from_both_sections_without_recursion() {
     let fake = Fake::new(|_, _| {

@@ -32,6 +32,7 @@ async fn a_doubt_ends_after_three_tries_in_two_and_a_half_seconds() {
     assert_eq!(protocols, [Protocol::Udp, Protocol::Udp, Protocol::Tcp]);
 }
 
+/// Conformance 103; F-34.
 #[tokio::test(start_paused = true)]
 async fn one_lost_packet_does_not_matter_to_a_doubt() {
     let count = AtomicUsize::new(0);
@@ -61,6 +62,7 @@ async fn a_reply_ends_the_tries_whatever_it_says() {
     assert_eq!((reply, fake.asked().len()), (Reply::NoWord(NoWord::ServFail), 1));
 }
 
+/// F-32.
 #[tokio::test(start_paused = true)]
 async fn a_silent_peer_costs_one_deadline_however_many_hosts_there_are_and_delays_no_other() {
     let fake = Fake::new(|server, query| match server {

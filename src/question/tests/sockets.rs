@@ -56,6 +56,7 @@ fn udp_only(seen: &Seen, act: impl FnOnce() -> Act) -> Vec<Act> {
     if seen.protocol == Protocol::Udp { vec![act()] } else { vec![] }
 }
 
+/// F-35.
 #[tokio::test]
 async fn the_question_is_the_contracts_and_the_answer_is_complete() {
     let server = Server::start(|seen| {
@@ -79,6 +80,7 @@ async fn the_question_is_the_contracts_and_the_answer_is_complete() {
     assert_eq!(seen[0].query.edns.as_ref().unwrap().max_payload(), 1232);
 }
 
+/// F-36.
 #[tokio::test]
 async fn ids_ports_and_letter_case_cannot_be_foreseen() {
     let server = Server::start(|seen| vec![right(seen)]).await;
@@ -92,6 +94,7 @@ async fn ids_ports_and_letter_case_cannot_be_foreseen() {
     assert!(ids.len() > 4 && ports.len() > 4 && spellings.len() > 4, "{ids:?} {ports:?} {spellings:?}");
 }
 
+/// F-36.
 #[tokio::test]
 async fn replies_to_other_questions_do_not_end_the_wait() {
     let server = Server::start(|seen| {
@@ -110,6 +113,7 @@ async fn replies_to_other_questions_do_not_end_the_wait() {
     assert_eq!(server.seen().len(), 1);
 }
 
+/// F-36.
 #[tokio::test]
 async fn only_wrong_replies_are_no_word() {
     let wrong_id = Server::start(|seen| {
@@ -197,6 +201,7 @@ async fn a_server_that_understands_neither_is_no_word() {
     assert_eq!(server.seen().len(), 2);
 }
 
+/// Conformance 106; F-35.
 #[tokio::test]
 async fn a_truncated_reply_is_completed_over_tcp() {
     let server = Server::start(|seen| match seen.protocol {
@@ -260,6 +265,7 @@ async fn a_question_over_tcp_alone_works_and_may_ask_for_recursion() {
     assert!(server.seen()[0].query.metadata.recursion_desired);
 }
 
+/// F-36.
 #[tokio::test]
 async fn answers_about_other_names_and_loops_are_no_word() {
     let stranger =

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::stage::{OnGrid, Wanted, builder, credentials, wants};
 
+/// Conformance 71, 107; F-57.
 #[tokio::test]
 async fn a_failing_grid_is_told_in_its_own_words_and_recovers_by_itself() {
     let cases = [
@@ -28,6 +29,7 @@ async fn a_failing_grid_is_told_in_its_own_words_and_recovers_by_itself() {
     }
 }
 
+/// Conformance 107; F-57.
 #[tokio::test]
 async fn a_failed_read_after_the_plan_writes_nothing() {
     let on = OnGrid::new();
@@ -93,6 +95,7 @@ async fn an_authoritative_zone_of_that_name_is_left_and_named() {
     assert_eq!(on.writes(), ["POST"]);
 }
 
+/// Conformance 107; F-60.
 #[tokio::test]
 async fn a_delegation_that_another_cluster_made_meanwhile_is_stale() {
     let on = OnGrid::new();

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::stage::{EU, OnGrid, PASSWORD, US, Wanted, ZONE, builder, credentials, wants, withdraws};
 
+/// Conformance 71.
 #[tokio::test]
 async fn a_new_delegation_has_our_entry_a_ttl_a_comment_and_no_attributes() {
     let on = OnGrid::new();
@@ -23,6 +24,7 @@ async fn a_new_delegation_has_our_entry_a_ttl_a_comment_and_no_attributes() {
     assert_eq!(on.writes(), ["POST"]);
 }
 
+/// Conformance 71, 107; F-61.
 #[tokio::test]
 async fn an_update_sends_the_server_list_only_and_every_other_setting_survives() {
     let on = OnGrid::with(builder().attribute("Owner"), Wanted::default());
@@ -49,6 +51,7 @@ async fn what_others_put_into_their_entries_survives() {
     assert_eq!((&entries[0]["stealth"], &entries[1]["name"]), (&json!(true), &json!(EU)));
 }
 
+/// Conformance 71; F-62.
 #[tokio::test]
 async fn order_case_and_foreign_members_cause_no_write() {
     let on = OnGrid::new();
@@ -64,6 +67,7 @@ async fn order_case_and_foreign_members_cause_no_write() {
     assert_eq!(on.writes(), Vec::<String>::new());
 }
 
+/// Conformance 71, 107; F-56.
 #[tokio::test]
 async fn a_zone_of_the_same_name_in_another_view_is_not_ours() {
     let builder = builder().view("Medium/High Trust").zone_auth("example.com", "Medium/High Trust");
@@ -91,6 +95,7 @@ async fn a_lock_set_after_the_plan_is_respected() {
     assert_eq!(on.writes(), Vec::<String>::new());
 }
 
+/// F-59.
 #[tokio::test]
 async fn a_session_is_one_log_in_and_a_look_up_is_one_call() {
     let on = OnGrid::new();

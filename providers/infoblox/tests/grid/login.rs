@@ -15,6 +15,7 @@ fn wrong(memory: &Arc<ForgetfulMemory>) -> Wanted {
     Wanted { credentials: credentials("wrong"), memory: Arc::clone(memory) as _, ..Wanted::default() }
 }
 
+/// Conformance 107.
 #[tokio::test]
 async fn a_wrong_password_is_sent_twice_a_minute_apart_and_then_never_again() {
     let on = OnGrid::with(builder(), wrong(&Arc::default()));

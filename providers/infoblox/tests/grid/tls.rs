@@ -25,6 +25,7 @@ fn settings(port: u16, ca: &str) -> Settings {
     }
 }
 
+/// F-55.
 #[tokio::test]
 async fn a_certificate_of_an_unknown_authority_is_refused_before_anything_is_sent() {
     install_crypto_provider();

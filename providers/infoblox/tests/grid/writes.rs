@@ -157,6 +157,7 @@ async fn converge(provider: &Infoblox, tag: &str, address: &str) {
     panic!("{tag} is not in sync after ten passes");
 }
 
+/// Conformance 107; F-60.
 #[tokio::test]
 async fn two_clusters_that_start_at_once_end_with_both_entries() {
     let on = OnGrid::new();
