@@ -325,3 +325,29 @@ async fn a_silent_peer_with_many_hosts_does_not_slow_the_own_reaction() {
     cluster.publishes("app-07", &[]).await;
     assert!(start.elapsed() < Duration::from_millis(50), "it took {:?}", start.elapsed());
 }
+
+/// Case C089.
+#[tokio::test(start_paused = true)]
+async fn a_failover_and_the_way_back_are_one_event_each() {
+    let cluster = Cluster::alone().with_peers();
+    application(&cluster.api, "app", &[HOST]);
+    let strategy = json!({"type": "failover", "primaryGeoTag": "eu"});
+    cluster.api.apply_object(gslb("app", strategy)).unwrap();
+    cluster.dns.answer(US, LOCAL, &[US_TARGET]);
+    let _running = cluster.run();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    cluster.settle().await;
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    cluster.publishes("app", &[(HOST, &[US_TARGET])]).await;
+    cluster.settle().await;
+    cluster.api.apply_object(slice("app", true)).unwrap();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    cluster.settle().await;
+    let told: Vec<String> = cluster.events("Gslb", "app").into_iter().map(|(_, note)| note).collect();
+    let moves = [
+        "Ready: the records are published",
+        "Serving: every host is answered by us (Unhealthy here)",
+        "Serving: every host is answered by eu",
+    ];
+    assert_eq!(told, moves);
+}

@@ -9,6 +9,9 @@ use crate::health::Health;
 use crate::strategy::SpecProblem;
 use crate::zone::HostProblem;
 
+/// Hosts that one sentence names. No outside reference.
+const MOST_NAMED: usize = 10;
+
 /// `Accepted`, `Resolved`, `Serving`, `PeersReachable`, `Ready`.
 pub(super) fn conditions(
     seen: &Observation<'_>,
@@ -167,7 +170,31 @@ fn serving_condition(publication: &Publication) -> Condition {
         );
         return Condition::good(kind, "LastResort", message);
     }
-    Condition::good(kind, "Strategy", "every host is answered")
+    Condition::good(kind, "Strategy", answered_by(publication))
+}
+
+/// Who answers for what, so that each failover is told: hosts with the same answer together.
+fn answered_by(publication: &Publication) -> String {
+    let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for host in &publication.hosts {
+        let sites = host.decision.iter().flat_map(|decision| decision.answer.sites());
+        let sites = sites.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let here = match host.health {
+            Health::Healthy => String::new(),
+            health @ (Health::Unhealthy | Health::NotFound) => format!(" ({health} here)"),
+        };
+        groups.entry(format!("{sites}{here}")).or_default().push(host.host.as_str());
+    }
+    let only = groups.len() == 1;
+    let group = |(sites, hosts): (String, Vec<&str>)| {
+        let named = hosts.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
+        match hosts.len().saturating_sub(MOST_NAMED) {
+            _ if only => format!("every host is answered by {sites}"),
+            0 => format!("{named}: {sites}"),
+            more => format!("{named} and {more} more: {sites}"),
+        }
+    };
+    groups.into_iter().map(group).collect::<Vec<_>>().join("; ")
 }
 
 fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Condition {

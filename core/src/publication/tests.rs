@@ -150,6 +150,19 @@ fn a_healthy_host_is_announced_and_answered() {
     assert_eq!(publication.peers(), (Truth::False, "PeerSilent", absent));
 }
 
+/// Each failover changes the sentence, and so is told once.
+#[test]
+fn serving_says_which_clusters_answer_and_how_it_is_here() {
+    let serving = |pass: Pass| pass.publish().serving().2.to_owned();
+    assert_eq!(serving(pass().healthy(HOST)), "every host is answered by fra");
+    let failed = || pass().host(HOST, "shop", Health::Unhealthy).peer(HOST, "nyc", Tier::Good, NYC);
+    assert_eq!(serving(failed()), "every host is answered by nyc (Unhealthy here)");
+    assert_eq!(
+        serving(failed().host(OTHER, "api", Health::Healthy)),
+        "api.glb.example.org: fra; shop.glb.example.org: nyc (Unhealthy here)"
+    );
+}
+
 #[test]
 fn a_fleet_of_one_cluster_has_no_peers_to_reach() {
     let alone = Pass { members: vec![tag("fra")], ..pass().healthy(HOST) };
