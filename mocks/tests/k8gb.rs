@@ -1,5 +1,7 @@
 //! The model of k8gb against the worked examples of the contract.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
