@@ -101,3 +101,31 @@ fn an_api_server_that_is_away_is_1() {
     let (code, text) = ended(folder.path(), &["changes", "list"], &[]);
     assert_eq!(code, 1, "{text}");
 }
+
+#[test]
+fn every_file_that_cannot_be_used_is_told_with_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = [
+        ("INFOBLOX_CA_FILE", "/nowhere/ca"),
+        ("CHANGE_LOG_HMAC_KEY_FILE", "/nowhere/key"),
+        ("CHANGE_LOG_FILE", "/nowhere/log"),
+        ("LOG_LEVEL", "loud"),
+        ("DNS_ZONES", "example.com:cloud.other.org:soon"),
+    ];
+    for arguments in [&["run"][..], &["run", "--print-config"]] {
+        let (code, text) = ended(folder.path(), arguments, &[&MINIMAL, &GRID, &wrong]);
+        assert_eq!(code, 78, "{text}");
+        for part in ["/nowhere/ca", "/nowhere/key", "/nowhere/log", "loud", "\"soon\"", "below"] {
+            assert!(text.contains(part), "{part} not in:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_credential_file_that_is_not_there_yet_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let later = [("INFOBLOX_WAPI_PASSWORD_FILE", "/nowhere/password")];
+    let (code, text) = ended(folder.path(), &["run", "--print-config"], &[&MINIMAL, &GRID, &later]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("warning: INFOBLOX_WAPI_PASSWORD_FILE names /nowhere/password"), "{text}");
+}

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::signals::Signals;
 use super::{Connection, Ending};
-use crate::config::{BadConfiguration, RawConfig, Settings};
+use crate::config::{self, BadConfiguration, RawConfig, Settings};
 use crate::{daemon, telemetry};
 
 /// Settings come from the environment.
@@ -26,6 +26,9 @@ pub(super) async fn run(arguments: RunArgs, out: &mut impl Write) -> anyhow::Res
     let settings = settings(&raw)?;
     if arguments.print_config {
         out.write_all(raw.render().as_bytes()).context("cannot print")?;
+        for warning in &settings.warnings {
+            writeln!(io::stderr(), "warning: {warning}").context("cannot print")?;
+        }
         return Ok(Ending::Fine);
     }
     telemetry::init(&settings.log).context("cannot start the log")?;
@@ -40,7 +43,7 @@ pub(super) async fn run(arguments: RunArgs, out: &mut impl Write) -> anyhow::Res
 
 /// The settings, or all that is wrong with them at once.
 fn settings(raw: &RawConfig) -> anyhow::Result<Settings> {
-    match Settings::resolve(raw) {
+    match config::load(raw) {
         Ok(settings) => Ok(settings),
         Err(problems) => {
             writeln!(io::stderr(), "{problems}").context("cannot print")?;

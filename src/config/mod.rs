@@ -5,6 +5,7 @@
 
 mod address;
 mod dns;
+mod files;
 mod infoblox;
 mod log;
 mod problem;
@@ -17,6 +18,7 @@ mod tests;
 mod zones;
 
 pub use address::{Host, ServerAddress};
+pub use files::load;
 pub use infoblox::{InfobloxSettings, ProviderChoice};
 pub use log::{LogFormat, LogLevel, LogSettings};
 pub use problem::{BadConfiguration, EXIT_CODE, Problem, Problems, Warning};

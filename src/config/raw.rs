@@ -81,7 +81,11 @@ pub const VARIABLES: &[Variable] = &[
     var("LOG_LEVEL", "info", "error, warn, info, debug or trace."),
     var("LOG_FORMAT", "simple", "simple (stderr) or json (stdout)."),
     var("NO_COLOR", "false", "No colours in the simple format."),
-    var("PEER_SWEEP_SECONDS", "5", "How often peers are asked; at most RECONCILE_REQUEUE_SECONDS."),
+    var(
+        "PEER_SWEEP_SECONDS",
+        "5",
+        "How often peers are asked; never less often than RECONCILE_REQUEUE_SECONDS says.",
+    ),
     var("PEER_HOLD_SECONDS", "300", "How long evidence may stand in for the word of a silent peer."),
     var(
         "LAST_RESORT_SECONDS",

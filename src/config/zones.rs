@@ -17,26 +17,47 @@ pub(super) fn parse(text: &str, problems: &mut Vec<Problem>) -> Vec<Zone> {
     for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
         match parse_one(part) {
             Ok(zone) => zones.push(zone),
-            Err(limit) => problems.push(Problem::with_value(VARIABLE, part, limit, FORM)),
+            Err(limits) => problems.push(Problem::with_value(VARIABLE, part, limits.join(", and "), FORM)),
         }
     }
     report_collisions(&zones, problems);
     zones
 }
 
-fn parse_one(part: &str) -> Result<Zone, String> {
+/// The zone, or everything that is wrong with it.
+fn parse_one(part: &str) -> Result<Zone, Vec<String>> {
     let fields: Vec<&str> = part.split(':').map(str::trim).collect();
     let [parent, zone, ttl] = fields[..] else {
-        return Err(format!("a zone has three parts separated by colons, this has {}", fields.len()));
+        return Err(vec![format!("a zone has three parts separated by colons, this has {}", fields.len())]);
     };
+    let mut limits = Vec::new();
+    let ttl = parse_ttl(ttl).unwrap_or_else(|limit| {
+        limits.push(limit);
+        Ttl::DEFAULT
+    });
+    match parse_names(parent, zone, ttl) {
+        Ok(zone) if limits.is_empty() => Ok(zone),
+        Ok(_) => Err(limits),
+        Err(limit) => {
+            limits.insert(0, limit);
+            Err(limits)
+        }
+    }
+}
+
+fn parse_names(parent: &str, zone: &str, ttl: Ttl) -> Result<Zone, String> {
     let name = |text: &str| DomainName::parse(text).map_err(|problem| problem.to_string());
     let (parent, zone) = (name(parent)?, name(zone)?);
     if zone.is_wildcard() || parent.is_wildcard() {
         return Err("a zone name is not a wildcard".to_owned());
     }
-    let seconds: i64 = ttl.parse().map_err(|_| format!("the negative TTL {ttl:?} is not a whole number"))?;
-    let ttl = Ttl::from_secs(seconds).map_err(|problem| problem.to_string())?;
     Zone::new(zone, parent, ttl).map_err(|problem| problem.to_string())
+}
+
+fn parse_ttl(text: &str) -> Result<Ttl, String> {
+    let seconds: i64 =
+        text.parse().map_err(|_| format!("the negative TTL {text:?} is not a whole number"))?;
+    Ttl::from_secs(seconds).map_err(|problem| problem.to_string())
 }
 
 /// Two zones must differ, and also with their dots turned into dashes: objects are named like that.

@@ -1,0 +1,72 @@
+//! Files that the settings name, looked at before anything starts, so that one that cannot be used is told together
+//! with everything else.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+
+use super::problem::{Problem, Problems, Warning};
+use super::raw::RawConfig;
+use super::settings::Settings;
+
+/// Files that are read once, at start.
+const READ_AT_START: [&str; 2] = ["INFOBLOX_CA_FILE", "CHANGE_LOG_HMAC_KEY_FILE"];
+/// Files that are read before each log-in: one that is not there yet may come.
+const READ_LATER: [&str; 2] = ["INFOBLOX_WAPI_USERNAME_FILE", "INFOBLOX_WAPI_PASSWORD_FILE"];
+const APPENDED_TO: &str = "CHANGE_LOG_FILE";
+
+/// The settings, or all that is wrong with them and with the files that they name.
+///
+/// # Errors
+/// Everything that is wrong, at once.
+pub fn load(raw: &RawConfig) -> Result<Settings, Problems> {
+    let (problems, warnings) = check(raw);
+    match Settings::resolve(raw) {
+        Ok(mut settings) if problems.is_empty() => {
+            settings.warnings.extend(warnings);
+            Ok(settings)
+        }
+        Ok(_) => Err(Problems::sorted(problems)),
+        Err(Problems(others)) => Err(Problems::sorted([others, problems].concat())),
+    }
+}
+
+/// Everything that is wrong with the named files, and what may become right.
+fn check(raw: &RawConfig) -> (Vec<Problem>, Vec<Warning>) {
+    let named =
+        |name: &'static str| Some((name, raw.written(name)?.trim())).filter(|(_, path)| !path.is_empty());
+    let mut problems = Vec::new();
+    for (name, path) in READ_AT_START.into_iter().filter_map(named) {
+        if let Err(error) = std::fs::read(path) {
+            let fix = "name a file that this process can read";
+            problems.push(Problem::with_value(name, path, format!("the file cannot be read ({error})"), fix));
+        }
+    }
+    if let Some((name, path)) = named(APPENDED_TO)
+        && let Err(error) = appendable(Path::new(path))
+    {
+        let fix = "name a file in a folder that exists and that this process can write to";
+        problems.push(Problem::with_value(name, path, format!("the file cannot be written ({error})"), fix));
+    }
+    let later = READ_LATER.into_iter().filter_map(named);
+    let warnings = later.filter_map(|(variable, path)| {
+        let error = std::fs::read(path).err()?;
+        let text =
+            format!("names {path}, which cannot be read ({error}); it is tried again before each log-in");
+        Some(Warning { variable, text })
+    });
+    (problems, warnings.collect())
+}
+
+/// Whether the file can be appended to; makes none.
+fn appendable(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return OpenOptions::new().append(true).open(path).map(drop);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let metadata = std::fs::metadata(folder)?;
+    match metadata.is_dir() && !metadata.permissions().readonly() {
+        true => Ok(()),
+        false => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
+    }
+}
