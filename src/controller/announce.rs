@@ -28,6 +28,8 @@ struct Told {
     reason: String,
     message: String,
     since: Timestamp,
+    /// Whether an event told it.
+    announced: bool,
 }
 
 type ToldConditions = BTreeMap<ConditionKind, Told>;
@@ -64,9 +66,13 @@ impl Announcer {
         let mut settled = Vec::new();
         for condition in conditions {
             let previous = told.get(&condition.kind);
-            if is_news(condition, previous, conditions) {
+            let announced =
+                is_news(condition, previous, conditions) && !follows(condition, previous, conditions);
+            if announced {
                 events.push(event(condition));
             }
+            let same = previous.is_some_and(|told| told.is(condition));
+            let announced = announced || (same && previous.is_some_and(|told| told.announced));
             let previous = previous.map(|told| (told.status.as_str(), told.since));
             let since = transition_time(previous, condition, now);
             told.insert(
@@ -76,6 +82,7 @@ impl Announcer {
                     reason: condition.reason.to_owned(),
                     message: condition.message.clone(),
                     since,
+                    announced,
                 },
             );
             settled.push(v1::Condition {
@@ -183,6 +190,8 @@ fn from_live(live: &[v1::Condition]) -> ToldConditions {
             reason: condition.reason.clone(),
             message: condition.message.clone(),
             since: condition.last_transition_time.0,
+            // Of what is not known it may not have been: the first seconds of an object are no news.
+            announced: status != Truth::Unknown,
         };
         Some((kind, told))
     });
@@ -205,15 +214,28 @@ fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) ->
             Truth::False => true,
             Truth::Unknown => false,
         },
-        Some(told) if told.status == Truth::Unknown => match condition.status {
+        Some(told) if told.status == Truth::Unknown && !told.announced => match condition.status {
             Truth::True => condition.kind == ConditionKind::Ready,
             Truth::False => true,
             Truth::Unknown => told.reason != condition.reason,
         },
-        Some(told) => {
-            (told.status, told.reason.as_str(), told.message.as_str())
-                != (condition.status, condition.reason, condition.message.as_str())
-        }
+        Some(told) => !told.is(condition),
+    }
+}
+
+/// Whether a condition only follows from another one that is told: one cause is one event. That nothing is served is
+/// news of its own where something was.
+fn follows(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
+    let causes = [ConditionKind::Accepted, ConditionKind::Resolved];
+    let caused = all.iter().any(|other| causes.contains(&other.kind) && !other.is_true());
+    let served = previous.is_some_and(|told| told.status == Truth::True);
+    condition.kind == ConditionKind::Serving && !condition.is_true() && caused && !served
+}
+
+impl Told {
+    fn is(&self, condition: &Condition) -> bool {
+        (self.status, self.reason.as_str(), self.message.as_str())
+            == (condition.status, condition.reason, condition.message.as_str())
     }
 }
 
@@ -237,7 +259,31 @@ mod tests {
             reason: condition.reason.to_owned(),
             message: condition.message.clone(),
             since: Timestamp::UNIX_EPOCH,
+            announced: condition.status != Truth::Unknown,
         }
+    }
+
+    #[test]
+    fn what_comes_back_after_a_doubt_that_was_told_is_told() {
+        let kind = ConditionKind::Delegated;
+        let (good, doubt) =
+            (Condition::good(kind, "Delegated", ""), Condition::unknown(kind, "ParentUnreachable", ""));
+        let after = |announced| {
+            let before = Told { announced, ..told(&doubt) };
+            is_news(&good, Some(&before), std::slice::from_ref(&good))
+        };
+        assert_eq!((after(true), after(false)), (true, false));
+    }
+
+    #[test]
+    fn one_cause_is_one_event() {
+        let invalid = Condition::bad(ConditionKind::Accepted, "SpecInvalid", "unknown strategy");
+        let serving = Condition::bad(ConditionKind::Serving, "NoHosts", "");
+        let all = [invalid, serving.clone()];
+        assert!(follows(&serving, None, &all));
+        let served = told(&Condition::good(ConditionKind::Serving, "Strategy", ""));
+        assert!(!follows(&serving, Some(&served), &all));
+        assert!(!follows(&serving, None, std::slice::from_ref(&serving)));
     }
 
     #[test]
