@@ -131,7 +131,11 @@ fn external_names(seen: &Observation<'_>, publication: &Publication) -> Option<S
 fn serving_condition(publication: &Publication) -> Condition {
     let kind = ConditionKind::Serving;
     if publication.hosts.is_empty() {
-        return Condition::bad(kind, "NoHosts", "no host of this Gslb can be served");
+        return Condition::bad(
+            kind,
+            "NoHosts",
+            "no host of this Gslb can be served; see Accepted and Resolved",
+        );
     }
     let with = |wanted: fn(&Answer) -> bool| -> Vec<&str> {
         let hosts = publication.hosts.iter();
@@ -149,12 +153,15 @@ fn serving_condition(publication: &Publication) -> Condition {
         .map(|host| host.host.as_str())
         .collect();
     if !down.is_empty() {
-        let message = format!("no cluster has a healthy target for {}", down.join(", "));
+        let message = format!(
+            "no cluster has a healthy target for {}; check the endpoints of its Services in every cluster",
+            down.join(", ")
+        );
         return Condition::bad(kind, "NoHealthySite", message);
     }
     if !unsure.is_empty() {
         let message = format!(
-            "no cluster is known to have a healthy target for {}, and some cluster does not answer",
+            "no cluster is known to have a healthy target for {}, and some cluster does not answer; see PeersReachable",
             unsure.join(", ")
         );
         return Condition::bad(kind, "SiteUnknown", message);
@@ -165,7 +172,7 @@ fn serving_condition(publication: &Publication) -> Condition {
     }
     if !resort.is_empty() {
         let message = format!(
-            "no cluster is known to have a healthy target for {}; the targets last heard of a silent cluster are answered",
+            "no cluster is known to have a healthy target for {}; the targets last heard of a silent cluster are answered; find out why it is silent, see PeersReachable",
             resort.join(", ")
         );
         return Condition::good(kind, "LastResort", message);
@@ -212,9 +219,8 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
             if !peer.state.is_answering() && host.decision.is_none() {
                 waiting.insert(tag.to_string());
             } else if !peer.state.is_answering() {
-                silent
-                    .entry(tag.clone())
-                    .or_insert_with(|| format!("{tag} is {} ({})", peer.state, peer.cause));
+                // Without the cause, which changes from try to try and is no news: the status has it.
+                silent.entry(tag.clone()).or_insert_with(|| format!("{tag} is {}", peer.state));
             }
         }
     }
@@ -222,7 +228,13 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
         return Condition::good(kind, "NoPeers", "this cluster is the only one of its fleet");
     }
     if !silent.is_empty() {
-        return Condition::bad(kind, "PeerSilent", silent.into_values().collect::<Vec<_>>().join("; "));
+        let asked = seen.peers.values().any(|peers| peers.keys().any(|tag| silent.contains_key(tag)));
+        let mut sentences: Vec<String> = silent.into_values().collect();
+        if asked {
+            sentences
+                .push("status.peers says why; check the way to the DNS servers of these clusters".to_owned());
+        }
+        return Condition::bad(kind, "PeerSilent", sentences.join("; "));
     }
     if !waiting.is_empty() {
         let waiting = waiting.into_iter().collect::<Vec<_>>().join(", ");

@@ -355,7 +355,14 @@ fn the_last_resort_is_served_and_says_so() {
     let publication = down.peer(HOST, "sin", Tier::Unknown, SIN).publish();
     assert_eq!(publication.endpoints, [record(HOST, SIN)]);
     assert_eq!((publication.serving().0, publication.serving().1), (Truth::True, "LastResort"));
-    assert_eq!(publication.peers(), (Truth::False, "PeerSilent", "sin is Lost (Timeout)"));
+    assert_eq!(
+        publication.peers(),
+        (
+            Truth::False,
+            "PeerSilent",
+            "sin is Lost; status.peers says why; check the way to the DNS servers of these clusters"
+        )
+    );
     assert_eq!(publication.ready().0, Truth::True);
 }
 

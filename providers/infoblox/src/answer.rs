@@ -147,7 +147,7 @@ fn unavailable(host: &str, answer: &Answer) -> Failure {
         // A 500 or 504 may be the end of a long wait, and the grid may still be at work.
         _ => Kind::Slow,
     };
-    let text = format!("Infoblox at {host} is unavailable (HTTP {status})");
+    let text = format!("Infoblox at {host} is unavailable (HTTP {status}); it is tried again by itself");
     Failure {
         kind,
         error: ProviderError::Unavailable { text, retry_after: answer.retry_after, source: None },

@@ -16,7 +16,7 @@ pub(crate) fn failure(host: &str, error: reqwest::Error) -> Failure {
         });
     }
     let (kind, words) = words(&error);
-    let text = format!("Infoblox at {host} is unavailable: {words}");
+    let text = format!("Infoblox at {host} is unavailable: {words}; it is tried again by itself");
     let source = Some(error.without_url().into());
     Failure { kind, error: ProviderError::Unavailable { text, retry_after: None, source } }
 }

@@ -49,7 +49,10 @@ async fn a_grid_that_does_not_listen_is_unavailable() {
     let memory = Arc::new(ForgetfulMemory::default());
     let provider = Infoblox::new(settings(port, tls.ca_pem()), memory, Arc::new(())).unwrap();
     let failed = provider.observe(&scope()).await.unwrap_err();
-    assert_eq!(failed.to_string(), "Infoblox at 127.0.0.1 is unavailable: the connection was refused");
+    assert_eq!(
+        failed.to_string(),
+        "Infoblox at 127.0.0.1 is unavailable: the connection was refused; it is tried again by itself"
+    );
 }
 
 #[test]
