@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use gslb_core::changelog::Who;
+use gslb_core::fleet::Members;
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_provider_contract::Provider;
 use gslb_provider_infoblox::install_crypto_provider;
@@ -155,7 +156,7 @@ async fn start(
         questions: Arc::clone(&questions),
         writer: Writer::default(),
         addresses: std::sync::Mutex::default(),
-        members: settings.static_peers().into_iter().collect(),
+        members: Members::Listed(settings.static_peers()),
         metrics,
         clock,
         settings: Arc::clone(&settings),

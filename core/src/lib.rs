@@ -9,7 +9,7 @@
 //! 1. [`name`], [`ttl`], [`zone`]: what everything is called, and which hosts a zone can serve.
 //! 2. [`strategy`], [`health`], [`target`]: what a Gslb asks for, and what the cluster has to offer; [`reference`],
 //!    [`exposure`], [`lookup`]: which object names hosts and Services, and where its addresses come from.
-//! 3. [`reply`], [`peer`]: what the other clusters say, and what a silence is worth.
+//! 3. [`fleet`], [`reply`], [`peer`]: who the other clusters are, what they say, and what a silence is worth.
 //! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
 //! 5. [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb, and how all of it is told
 //!    to the user.
@@ -29,6 +29,7 @@ pub mod delegation;
 pub mod delegation_proof;
 pub mod endpoint;
 pub mod exposure;
+pub mod fleet;
 pub mod health;
 pub mod history;
 pub mod limits;

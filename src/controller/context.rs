@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use gslb_core::claim::Claimant;
 use gslb_core::contest::Seniority;
+use gslb_core::fleet::Members;
 use gslb_core::name::GeoTag;
 use gslb_core::target::{LastAddresses, Targets};
 use gslb_core::zone::{NsPrefix, Zone};
@@ -53,7 +54,7 @@ pub(crate) struct Context {
     pub(crate) announcer: Announcer,
     /// The addresses that each Gslb had last; `None`: it is known to have none.
     pub(crate) addresses: Mutex<BTreeMap<Key, Option<LastAddresses>>>,
-    pub(crate) members: Vec<GeoTag>,
+    pub(crate) members: Members,
     pub(crate) metrics: Metrics,
     pub(crate) clock: Clock,
 }

@@ -6,6 +6,7 @@ use super::{Observation, Publication, Resolution, ServiceName};
 use crate::condition::{Condition, ConditionKind, Truth};
 use crate::decision::{Answer, Basis};
 use crate::health::Health;
+use crate::name::{DomainName, GeoTag};
 use crate::strategy::SpecProblem;
 use crate::zone::HostProblem;
 
@@ -49,8 +50,13 @@ fn accepted_condition(
     if let Some(first) = hosts.first() {
         return Condition::bad(kind, first.reason(), join(hosts));
     }
-    let warnings =
-        publication.accepted.as_ref().map(|accepted| accepted.warnings(seen.members)).unwrap_or_default();
+    let warnings = match &publication.accepted {
+        // Before the fleet is known every tag is.
+        Some(accepted) if unread(seen, publication).next().is_none() => {
+            accepted.warnings(&seen.members.all().into_iter().collect::<Vec<_>>())
+        }
+        Some(_) | None => Vec::new(),
+    };
     if warnings.is_empty() {
         Condition::good(kind, "Accepted", "the spec is accepted")
     } else {
@@ -210,7 +216,7 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
     let mut waiting = BTreeSet::new();
     for host in &publication.hosts {
         let peers = seen.peers.get(&host.host);
-        for tag in seen.members.iter().filter(|tag| **tag != seen.own) {
+        for tag in seen.members.of(&host.host).filter(|tag| **tag != seen.own) {
             if !peers.is_some_and(|peers| peers.contains_key(tag)) {
                 silent.insert(tag.clone(), format!("{tag} is Absent (its name server has no address yet)"));
             }
@@ -224,9 +230,6 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
             }
         }
     }
-    if seen.members.len() <= 1 {
-        return Condition::good(kind, "NoPeers", "this cluster is the only one of its fleet");
-    }
     if !silent.is_empty() {
         let asked = seen.peers.values().any(|peers| peers.keys().any(|tag| silent.contains_key(tag)));
         let mut sentences: Vec<String> = silent.into_values().collect();
@@ -236,11 +239,37 @@ fn peers_condition(seen: &Observation<'_>, publication: &Publication) -> Conditi
         }
         return Condition::bad(kind, "PeerSilent", sentences.join("; "));
     }
+    if let Some(host) = unread(seen, publication).next() {
+        let message = format!(
+            "the other clusters are not known yet: the delegation that {host} lies in could not be read, neither at the parent zone's servers nor at the provider"
+        );
+        return Condition::unknown(kind, "WaitingForPeers", message);
+    }
+    if alone(seen, publication) {
+        return Condition::good(kind, "NoPeers", "this cluster is the only one of its fleet");
+    }
     if !waiting.is_empty() {
         let waiting = waiting.into_iter().collect::<Vec<_>>().join(", ");
         return Condition::unknown(kind, "WaitingForPeers", format!("no answer yet from {waiting}"));
     }
     Condition::good(kind, "AllAnswered", "every other cluster answers")
+}
+
+/// Hosts of which it is not known who may serve them.
+fn unread<'a>(
+    seen: &'a Observation<'_>,
+    publication: &'a Publication,
+) -> impl Iterator<Item = &'a DomainName> {
+    publication.hosts.iter().map(|host| &host.host).filter(|host| !seen.members.are_known(host))
+}
+
+/// Whether no other cluster may serve a host of this Gslb.
+fn alone(seen: &Observation<'_>, publication: &Publication) -> bool {
+    let other = |tag: &GeoTag| *tag != seen.own;
+    match publication.hosts.as_slice() {
+        [] => !seen.members.all().iter().any(other),
+        hosts => !hosts.iter().any(|host| seen.members.of(&host.host).any(other)),
+    }
 }
 
 fn join<T: ToString>(items: &[T]) -> String {

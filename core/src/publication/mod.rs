@@ -14,6 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::condition::Condition;
 use crate::decision::{Answer, Decision, Inputs, Own, Sight, decide};
 use crate::endpoint::{Endpoint, host_endpoints};
+use crate::fleet::Members;
 use crate::health::{Health, HealthPolicy};
 use crate::name::{DomainName, GeoTag};
 use crate::peer::ToldState;
@@ -106,8 +107,8 @@ pub struct Observation<'a> {
     pub standing_down: BTreeSet<DomainName>,
     /// This cluster.
     pub own: GeoTag,
-    /// The fleet's tags, the own included.
-    pub members: &'a [GeoTag],
+    /// The fleet, this cluster included.
+    pub members: &'a Members,
     /// `LAST_RESORT_SECONDS`.
     pub last_resort: SignedDuration,
 }
@@ -194,9 +195,13 @@ pub fn publish(seen: &Observation<'_>, now: Timestamp) -> Publication {
 /// The hosts of a Gslb of which no spec was ever accepted: they exist, and here they have no target. The other
 /// clusters are not asked about them, so what those would say is not known.
 fn never_accepted(seen: &Observation<'_>, hosts: &[Served]) -> UnansweredHosts {
-    let alone = seen.members.iter().all(|member| *member == seen.own);
-    let answer = if alone { EmptyAnswer::NoData } else { EmptyAnswer::ServFail };
-    let entry = |served: &Served| (served.host.clone(), UnansweredHost { answer, ttl: Ttl::DEFAULT });
+    let answer = |host: &DomainName| {
+        let alone = seen.members.are_known(host) && seen.members.of(host).all(|member| *member == seen.own);
+        if alone { EmptyAnswer::NoData } else { EmptyAnswer::ServFail }
+    };
+    let entry = |Served { host, .. }: &Served| {
+        (host.clone(), UnansweredHost { answer: answer(host), ttl: Ttl::DEFAULT })
+    };
     UnansweredHosts(hosts.iter().map(entry).collect())
 }
 
@@ -287,7 +292,11 @@ fn publish_host(
         peers: peers.map(|(tag, peer)| (tag.clone(), peer.sight.clone())).collect(),
         last_resort: seen.last_resort,
     };
-    let decision = decide(&inputs, now);
+    let mut decision = decide(&inputs, now);
+    if decision.answer == Answer::AllDown && !seen.members.are_known(&served.host) {
+        // A cluster that nobody has told of yet may be serving.
+        decision.answer = Answer::Unsure;
+    }
     let waiting = seen.waiting.contains(&served.host);
     // `served_hosts` has checked the limits already.
     let mut endpoints = host_endpoints(&served.host, &decision, accepted).unwrap_or_default();

@@ -1,5 +1,6 @@
 use super::*;
 use crate::condition::{ConditionKind, Truth};
+use crate::fleet::Found;
 use crate::given::{FRA, LAST_RESORT, NOW, NYC, SIN, addresses, name, tag, targets};
 use crate::peer::{Tier, ToldState};
 
@@ -10,8 +11,20 @@ const OTHER: &str = "api.glb.example.org";
 /// hosts and without peers.
 struct Pass {
     zones: Vec<Zone>,
-    members: Vec<GeoTag>,
+    members: Members,
     seen: Observation<'static>,
+}
+
+static NOBODY: Members = Members::Listed(BTreeSet::new());
+
+fn listed(tags: &[&str]) -> Members {
+    Members::Listed(tags.iter().map(|text| tag(text)).collect())
+}
+
+/// The members of the zone, as its delegation shows them.
+fn found(tags: &[&str], known: bool) -> Members {
+    let tags = tags.iter().map(|text| tag(text)).collect();
+    Members::Found([(name("glb.example.org"), Found { tags, known })].into())
 }
 
 fn service(name: &str) -> ServiceName {
@@ -37,10 +50,10 @@ fn pass() -> Pass {
         standing: [].into(),
         standing_down: [].into(),
         own: tag("fra"),
-        members: &[],
+        members: &NOBODY,
         last_resort: LAST_RESORT,
     };
-    Pass { zones: vec![zone], members: vec![tag("fra"), tag("nyc"), tag("sin")], seen }
+    Pass { zones: vec![zone], members: listed(&["fra", "nyc", "sin"]), seen }
 }
 
 impl Pass {
@@ -165,7 +178,7 @@ fn serving_says_which_clusters_answer_and_how_it_is_here() {
 
 #[test]
 fn a_fleet_of_one_cluster_has_no_peers_to_reach() {
-    let alone = Pass { members: vec![tag("fra")], ..pass().healthy(HOST) };
+    let alone = Pass { members: listed(&["fra"]), ..pass().healthy(HOST) };
     assert_eq!((alone.publish().peers().0, alone.publish().peers().1), (Truth::True, "NoPeers"));
 }
 
@@ -182,13 +195,43 @@ fn an_unknown_strategy_publishes_no_record_and_says_which_exist() {
     assert_eq!(publication.ready(), (Truth::False, "SpecInvalid", message));
 }
 
+#[test]
+fn a_fleet_that_nobody_has_told_of_yet_is_no_fleet_of_one() {
+    let before = |pass: Pass| Pass { members: found(&["fra"], false), ..pass };
+    let sick = before(pass().host(HOST, "shop", Health::Unhealthy)).publish();
+    assert_eq!((sick.serving().0, sick.serving().1), (Truth::False, "SiteUnknown"));
+    assert_eq!(sick.unanswered, unanswered(HOST, EmptyAnswer::ServFail));
+    let never = before(pass().healthy(HOST).strategy(|raw| raw.kind.clear())).publish();
+    assert_eq!(never.unanswered, unanswered(HOST, EmptyAnswer::ServFail));
+    let failover = before(pass().healthy(HOST).strategy(|raw| {
+        raw.kind = "failover".into();
+        raw.primary_geo_tag = Some("nyc".into());
+    }))
+    .publish();
+    assert_eq!((failover.accepted().0, failover.accepted().1), (Truth::True, "Accepted"));
+    let (status, reason, message) = failover.peers();
+    assert_eq!((status, reason), (Truth::Unknown, "WaitingForPeers"));
+    assert!(message.contains(HOST), "{message}");
+}
+
+#[test]
+fn the_members_of_a_found_fleet_are_those_of_the_hosts_zone() {
+    let found = Pass { members: found(&["fra", "nyc"], true), ..pass().healthy(HOST) };
+    assert_eq!(found.publish().peers().2, "nyc is Absent (its name server has no address yet)");
+    let zone = |apex, tags| (name(apex), Found { tags, known: true });
+    let ours = zone("glb.example.org", [tag("fra")].into());
+    let other = zone("example.net", [tag("fra"), tag("nyc")].into());
+    let alone = Pass { members: Members::Found([ours, other].into()), ..pass().healthy(HOST) };
+    assert_eq!((alone.publish().peers().0, alone.publish().peers().1), (Truth::True, "NoPeers"));
+}
+
 /// Design §2.4: the name exists, and the other clusters may serve it.
 #[test]
 fn the_hosts_of_a_gslb_that_was_never_accepted_are_known_and_not_denied() {
     let invalid =
         pass().healthy(HOST).healthy(OTHER).taken(OTHER, "web/other").strategy(|raw| raw.kind.clear());
     assert_eq!(invalid.publish().unanswered, unanswered(HOST, EmptyAnswer::ServFail));
-    let alone = Pass { members: vec![tag("fra")], ..invalid };
+    let alone = Pass { members: listed(&["fra"]), ..invalid };
     assert_eq!(alone.publish().unanswered, unanswered(HOST, EmptyAnswer::NoData));
     let accepted = pass().healthy(HOST).strategy(|raw| raw.kind = "fastest".into()).in_force("roundRobin");
     assert_eq!(accepted.publish().unanswered, UnansweredHosts::default());
