@@ -3,14 +3,11 @@
 //! [`run`] is the process with its pages; [`control`] is the controller in a [`World`] that the caller makes,
 //! down to the clock.
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use gslb_core::changelog::Who;
-use gslb_core::fleet::Members;
-use gslb_core::name::{DomainName, GeoTag};
 use gslb_provider_contract::Provider;
 use gslb_provider_infoblox::install_crypto_provider;
 use jiff::Timestamp;
@@ -34,6 +31,7 @@ use crate::health::{self, Pages, Progress, Readiness};
 use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
+use crate::peer::fleet::Fleet;
 use crate::peer::glue::Glue;
 use crate::peer::memory::Memory;
 use crate::provision;
@@ -137,6 +135,7 @@ async fn start(
     let (changed, changes) = mpsc::unbounded_channel();
     let questions = Arc::new(PeerQuestions::new(questions, settings.peer_ports()));
     let Vitals { metrics, progress, readiness } = vitals;
+    let fleet = Fleet::new(&settings, provider.is_some());
     let context = Arc::new(Context {
         announcer: Announcer::new(client.clone(), settings.pod_name.clone()),
         client,
@@ -147,8 +146,9 @@ async fn start(
         endpoints: Cache::new(),
         zones: Cache::new(),
         registry: Registry::default(),
-        book: Arc::new(book(&settings, changed, &metrics)),
+        book: Arc::new(Book::new(settings.geo_tag.clone(), fleet.members(), changed, metrics.clone())),
         memory: Memory::default(),
+        fleet,
         glue: Glue::new(
             settings.periods.zone_delegation.map_or(GLUE_PERIOD, |period| period.min(GLUE_PERIOD)),
         ),
@@ -156,7 +156,6 @@ async fn start(
         questions: Arc::clone(&questions),
         writer: Writer::default(),
         addresses: std::sync::Mutex::default(),
-        members: Members::Listed(settings.static_peers()),
         metrics,
         clock,
         settings: Arc::clone(&settings),
@@ -167,12 +166,6 @@ async fn start(
     follow(start, stop).await?;
     tracing::info!("Stopped.");
     Ok(())
-}
-
-/// The views of all peers but ourselves.
-fn book(settings: &Settings, changed: mpsc::UnboundedSender<DomainName>, metrics: &Metrics) -> Book {
-    let members: BTreeSet<GeoTag> = settings.static_peers();
-    Book::new(members.into_iter().filter(|tag| *tag != settings.geo_tag), changed, metrics.clone())
 }
 
 fn shipper(settings: &Settings) -> anyhow::Result<Shipper> {

@@ -252,6 +252,10 @@ const DIFFERS: &[(u16, &str)] = &[
     (64, "all addresses of a peer are asked, not the last one (F-31)"),
     (65, "silence of a resolver keeps what was known; only repeated absence removes it (F-42)"),
     (66, "a zone that is not below its parent is refused at the start (F-67)"),
+    (
+        68,
+        "while the parent is silent the members that are known stay, and a fleet that is not known is told (F-43)",
+    ),
     (69, "two providers are refused; one without a client cannot be written"),
     (70, "what others added to the object stays (F-24, F-51)"),
     (71, "an update sends the server list only; comment, attributes and TTL stay as others set them (F-61)"),
@@ -266,7 +270,6 @@ const PARTLY: &[(u16, &str)] = &[
     (58, "a test runs one cluster, so the other's side is not seen"),
     (59, "a test runs one cluster, so the other's side is not seen"),
     (61, "a test runs one cluster, so the other's side is not seen"),
-    (68, "discovery is being built"),
     (93, "no linter looks at the names"),
     (107, "a look-up that gets 500 or times out"),
 ];
@@ -394,7 +397,6 @@ const FAULTS: &[(&str, &[(u16, &str)])] = &[
 const FAULTS_OPEN: &[(u16, u16, &str)] = &[
     (12, 12, "annotated Ingresses are being built"),
     (29, 29, "health counts as in k8gb; thresholds and damping have no date"),
-    (39, 39, "each tag has one name; comes with the discovery of peers"),
     (50, 50, "no test counts the passes after an own write"),
     (80, 86, "the legacy group is being built"),
     (91, 91, "annotated Ingresses are being built"),

@@ -145,7 +145,6 @@ impl Settings {
         let fix = "list IPv4 addresses such as 192.0.2.10,192.0.2.11";
         let exposed_addresses = reader.list("CLUSTER_EXPOSED_IPS", fix, parse_ipv4);
         let provider = ProviderChoice::read(reader);
-        warn_of_a_fleet_of_one(reader, provider.as_ref(), &listed_tags);
         warn_of_one_writer(reader, provider.as_ref(), &listed_tags);
         let metrics_address = reader.parsed("METRICS_ADDRESS", "write for example 0.0.0.0:8080", |text| {
             ServerAddress::parse(text, METRICS_PORT, true)
@@ -186,6 +185,11 @@ impl Settings {
     /// The tags of the whole fleet as far as configuration knows it: the own and the listed ones (contract §4.2).
     pub fn static_peers(&self) -> BTreeSet<GeoTag> {
         self.listed_tags.iter().cloned().chain([self.geo_tag.clone()]).collect()
+    }
+
+    /// Whether the fleet is found in the delegations, because nobody lists it (contract §4.2).
+    pub fn finds_peers(&self) -> bool {
+        matches!(self.provider, ProviderChoice::Infoblox(_)) && self.listed_tags.is_empty()
     }
 
     /// Ports on which peers are asked, in order; the next only after a network error (contract §4.4).
@@ -301,19 +305,6 @@ fn read_dns_service(reader: &mut Reader<'_>) -> Option<DnsService> {
         let (namespace, name) = text.split_once('/').ok_or("it has no namespace before a slash")?;
         Ok(DnsService::Named { namespace: parse_object_name(namespace)?, name: parse_object_name(name)? })
     })
-}
-
-/// With Infoblox and without listed tags, k8gb finds the peers in the parent zone (contract §4.2); we do not yet,
-/// and a fleet of one is rarely what such a configuration means.
-fn warn_of_a_fleet_of_one(
-    reader: &mut Reader<'_>,
-    provider: Option<&ProviderChoice>,
-    listed_tags: &BTreeSet<GeoTag>,
-) {
-    if matches!(provider, Some(ProviderChoice::Infoblox(_))) && listed_tags.is_empty() {
-        let text = "lists no tags, and dynamic discovery is not built yet, so this cluster has no peers: list the tags";
-        reader.warn("EXT_GSLB_CLUSTERS_GEO_TAGS", text);
-    }
 }
 
 /// External-dns notes an owner at each record that it makes and alters no record of another owner. The NS set of the

@@ -115,19 +115,20 @@ fn the_own_tag_may_be_listed_or_not() {
     assert_eq!(settings(&[]).static_peers(), tags(&["eu"]));
 }
 
+/// Conformance 68.
 #[test]
-fn infoblox_without_listed_tags_is_warned_that_it_has_no_peers() {
-    let warnings = |layers: &[_]| Settings::resolve(&raw(layers)).unwrap().warnings;
-    let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu")];
-    let told: Vec<_> = warnings(&[MINIMAL, INFOBLOX]).iter().map(ToString::to_string).collect();
-    assert_eq!(
-        told,
-        [
-            "EXT_GSLB_CLUSTERS_GEO_TAGS lists no tags, and dynamic discovery is not built yet, so this cluster has no peers: list the tags"
-        ]
-    );
-    assert_eq!(warnings(&[MINIMAL, INFOBLOX, listed]), []);
-    assert_eq!(warnings(&[MINIMAL, &[("EXTDNS_ENABLED", "true")]]), []);
+fn the_peers_are_found_with_infoblox_and_without_listed_tags_only() {
+    let finds = |layers: &[_]| {
+        let settings = Settings::resolve(&raw(layers)).unwrap();
+        assert_eq!(settings.warnings, []);
+        settings.finds_peers()
+    };
+    let listed: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "us")];
+    let own: &[_] = &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu")];
+    let external_dns: &[_] = &[("EXTDNS_ENABLED", "true")];
+    assert!(finds(&[MINIMAL, INFOBLOX]));
+    assert!(!finds(&[MINIMAL, INFOBLOX, listed]) && !finds(&[MINIMAL, INFOBLOX, own]));
+    assert!(!finds(&[MINIMAL]) && !finds(&[MINIMAL, external_dns]));
 }
 
 /// F-53.

@@ -151,14 +151,12 @@ impl Announcer {
         if last.as_ref() == Some(&note) {
             return;
         }
-        let event = Event {
-            type_: EventType::Warning,
-            reason: reason.to_owned(),
-            note: Some(note),
-            action: "Reconcile".to_owned(),
-            secondary: None,
-        };
-        self.publish(&[event], object).await;
+        self.publish(&[word(EventType::Warning, reason, note)], object).await;
+    }
+
+    /// Publishes one event about something good or neutral that no condition tells, each time.
+    pub(crate) async fn inform(&self, reason: &str, note: String, object: &ObjectReference) {
+        self.publish(&[word(EventType::Normal, reason, note)], object).await;
     }
 
     /// Forgets a deleted object.
@@ -240,10 +238,15 @@ impl Told {
 }
 
 fn event(condition: &Condition) -> Event {
+    let type_ = if condition.is_true() { EventType::Normal } else { EventType::Warning };
+    word(type_, condition.reason, format!("{}: {}", condition.kind.as_str(), condition.message))
+}
+
+fn word(type_: EventType, reason: &str, note: String) -> Event {
     Event {
-        type_: if condition.is_true() { EventType::Normal } else { EventType::Warning },
-        reason: condition.reason.to_owned(),
-        note: Some(format!("{}: {}", condition.kind.as_str(), condition.message)),
+        type_,
+        reason: reason.to_owned(),
+        note: Some(note),
         action: "Reconcile".to_owned(),
         secondary: None,
     }

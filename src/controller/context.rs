@@ -1,12 +1,12 @@
 //! What every pass has at hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use gslb_core::claim::Claimant;
 use gslb_core::contest::Seniority;
-use gslb_core::fleet::Members;
-use gslb_core::name::GeoTag;
+use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::target::{LastAddresses, Targets};
 use gslb_core::zone::{NsPrefix, Zone};
 use jiff::{SignedDuration, Timestamp};
@@ -26,6 +26,7 @@ use crate::config::Settings;
 use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
+use crate::peer::fleet::Fleet;
 use crate::peer::glue::Glue;
 use crate::peer::memory::Memory;
 
@@ -46,6 +47,7 @@ pub(crate) struct Context {
     pub(crate) registry: Registry,
     pub(crate) book: Arc<Book>,
     pub(crate) memory: Memory,
+    pub(crate) fleet: Fleet,
     pub(crate) glue: Glue,
     /// Host names of load balancers.
     pub(crate) names: Names,
@@ -54,7 +56,6 @@ pub(crate) struct Context {
     pub(crate) announcer: Announcer,
     /// The addresses that each Gslb had last; `None`: it is known to have none.
     pub(crate) addresses: Mutex<BTreeMap<Key, Option<LastAddresses>>>,
-    pub(crate) members: Members,
     pub(crate) metrics: Metrics,
     pub(crate) clock: Clock,
 }
@@ -73,6 +74,11 @@ impl Context {
             zones.insert(zone.name().clone(), zone);
         }
         zones.into_values().collect()
+    }
+
+    /// The name servers that the ZoneDelegations' status tells of: what is known before the first look.
+    pub(crate) fn known_servers(&self) -> BTreeSet<(DomainName, Ipv4Addr)> {
+        self.zones.select(|_, _| true).into_iter().flat_map(|(_, facts)| facts.servers).collect()
     }
 
     /// The zones whose delegations may be written: the configured ones and those of ZoneDelegations that no older
@@ -117,9 +123,6 @@ pub(crate) fn signed(duration: std::time::Duration) -> SignedDuration {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use gslb_core::name::DomainName;
     use gslb_core::ttl::Ttl;
 
     use super::*;

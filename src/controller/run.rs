@@ -155,9 +155,7 @@ fn spawn_peers(
     // Before the first pass: what an earlier run knew of the peers must not look gone.
     peer::look_up::keep(context);
     tasks.spawn(peer::look_up::run(Arc::clone(context), Arc::clone(questions), pass.triggers.clone()));
-    for tag in context.book.tags() {
-        tasks.spawn(peer::sweep::run(Arc::clone(context), Arc::clone(questions), tag));
-    }
+    tasks.spawn(peer::sweep::run_all(Arc::clone(context), Arc::clone(questions)));
     tasks.spawn(peer::memory::keep(Arc::clone(context)));
     tasks.spawn(pass_on(Arc::clone(pass), changes));
 }

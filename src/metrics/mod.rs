@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use gslb_core::changelog::ChangeResult;
 use gslb_core::name::GeoTag;
+use gslb_core::peer::ToldState;
 use gslb_core::publication::Figures;
 use gslb_provider_contract::ProviderId;
 use gslb_provider_infoblox::{CallObserver, Infoblox, Operation};
@@ -142,6 +143,13 @@ impl Metrics {
     /// One host less is in this state.
     pub(crate) fn view_left(&self, peer: &str, state: &'static str) {
         self.views.get_or_create(&Peer { peer: peer.to_owned(), state }).dec();
+    }
+
+    /// A peer is no member any more, and its series go.
+    pub(crate) fn forget_peer(&self, peer: &str) {
+        for state in ToldState::ALL {
+            self.views.remove(&Peer { peer: peer.to_owned(), state: state.as_str() });
+        }
     }
 
     /// A change of a ZoneDelegation at a provider ended.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use gslb_core::decision::Sight;
+use gslb_core::fleet::Members;
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::{PeerViews, Remembered, Round, State, ToldState, Transition, View};
 use gslb_core::publication::PeerSight;
@@ -21,8 +22,10 @@ pub(crate) type Changes = mpsc::UnboundedSender<DomainName>;
 /// What was told before, and what is told now.
 type News = (Option<Told>, Told);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Plain {
+    own: GeoTag,
+    members: Members,
     peers: BTreeMap<GeoTag, PeerViews>,
     /// Peers that certainly do not exist (yet): their name server name has no address.
     absent: BTreeSet<GeoTag>,
@@ -48,15 +51,41 @@ pub(crate) struct Book {
     changes: Changes,
     hosts: watch::Sender<u64>,
     transitions: watch::Sender<u64>,
+    peers: watch::Sender<u64>,
     metrics: Metrics,
 }
 
 impl Book {
-    pub(crate) fn new(peers: impl IntoIterator<Item = GeoTag>, changes: Changes, metrics: Metrics) -> Self {
-        let peers = peers.into_iter().map(|tag| (tag, PeerViews::default())).collect();
-        let plain = Plain { peers, ..Plain::default() };
-        let (hosts, transitions) = (watch::Sender::new(0), watch::Sender::new(0));
-        Self { plain: Mutex::new(plain), changes, hosts, transitions, metrics }
+    pub(crate) fn new(own: GeoTag, members: Members, changes: Changes, metrics: Metrics) -> Self {
+        let plain = Mutex::new(Plain::new(own, members));
+        let [hosts, transitions, peers] = [(); 3].map(|()| watch::Sender::new(0));
+        Self { plain, changes, hosts, transitions, peers, metrics }
+    }
+
+    /// Keeps views of exactly these members, looked up under our lock as in [`Self::watch`]. Gives whether they are
+    /// others than before.
+    pub(crate) fn set_members(&self, members: impl FnOnce() -> Members, now: Timestamp) -> bool {
+        let mut plain = self.lock();
+        let members = members();
+        if plain.members == members {
+            return false;
+        }
+        let before: Vec<GeoTag> = plain.peers.keys().cloned().collect();
+        let left = plain.set_members(members, now);
+        self.count_out(left);
+        for tag in before.iter().filter(|tag| !plain.peers.contains_key(*tag)) {
+            self.metrics.forget_peer(tag.as_str());
+        }
+        drop(plain);
+        for version in [&self.peers, &self.hosts, &self.transitions] {
+            version.send_modify(|version| *version += 1);
+        }
+        true
+    }
+
+    /// Tells when peers came or went.
+    pub(crate) fn peers_changed(&self) -> watch::Receiver<u64> {
+        self.peers.subscribe()
     }
 
     /// The peers' tags.
@@ -72,9 +101,8 @@ impl Book {
         if plain.hosts == hosts {
             return;
         }
-        for (peer, told) in plain.watch(hosts, now) {
-            self.metrics.view_left(peer.as_str(), told.state.as_str());
-        }
+        let left = plain.watch(hosts, now);
+        self.count_out(left);
         drop(plain);
         self.hosts.send_modify(|version| *version += 1);
     }
@@ -108,6 +136,7 @@ impl Book {
             return;
         };
         let told = plain.tell(tag, host, now);
+        self.count(tag, told);
         drop(plain);
         self.pass_on(tag, host, transition, told);
     }
@@ -119,6 +148,7 @@ impl Book {
         let changed: Vec<_> = changed
             .into_iter()
             .map(|(host, transition)| (plain.tell(tag, &host, now), host, transition))
+            .inspect(|(told, _, _)| self.count(tag, *told))
             .collect();
         drop(plain);
         for (told, host, transition) in changed {
@@ -171,29 +201,44 @@ impl Book {
     pub(crate) fn waits_until(&self, host: &DomainName, now: Timestamp) -> Option<Timestamp> {
         let plain = self.lock();
         let until = *plain.watched_since.get(host)? + FIRST_VERDICT;
-        let pending =
-            plain.members().any(|(_, views)| views.get(host).is_none_or(|view| !view.has_verdict()));
+        let unheard = |views: &PeerViews| views.get(host).is_some_and(|view| !view.has_verdict());
+        let pending = !plain.members.are_known(host) || plain.members().any(|(_, views)| unheard(views));
         (pending && now < until).then_some(until)
     }
 
-    /// What to store.
+    /// What to store: of a peer that is not known yet what was stored before.
     pub(crate) fn remember(&self) -> BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>> {
-        self.lock().peers.iter().map(|(tag, views)| (tag.clone(), views.remember())).collect()
+        let plain = self.lock();
+        let kept = plain.restored.iter().filter(|(tag, _)| !plain.peers.contains_key(*tag));
+        let kept = kept.map(|(tag, stored)| (tag.clone(), stored.clone()));
+        kept.chain(plain.peers.iter().map(|(tag, views)| (tag.clone(), views.remember()))).collect()
     }
 
-    /// Puts back what was stored, also for hosts that come later.
+    /// Puts back what was stored, also for peers and hosts that come later.
     pub(crate) fn restore(&self, stored: BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>>, now: Timestamp) {
         let mut plain = self.lock();
         plain.restored = stored;
         plain.put_back(now);
     }
 
+    /// Counts a view's new state. Called with the views locked: a peer that leaves leaves no series behind.
+    fn count(&self, tag: &GeoTag, told: Option<News>) {
+        let Some((before, told)) = told else { return };
+        if let Some(before) = before {
+            self.metrics.view_left(tag.as_str(), before.state.as_str());
+        }
+        self.metrics.view_entered(tag.as_str(), told.state.as_str());
+    }
+
+    /// As [`Self::count`], for views that are gone.
+    fn count_out(&self, left: Vec<(GeoTag, Told)>) {
+        for (peer, told) in left {
+            self.metrics.view_left(peer.as_str(), told.state.as_str());
+        }
+    }
+
     fn pass_on(&self, tag: &GeoTag, host: &DomainName, transition: Transition, told: Option<News>) {
-        if let Some((before, told)) = told {
-            if let Some(before) = before {
-                self.metrics.view_left(tag.as_str(), before.state.as_str());
-            }
-            self.metrics.view_entered(tag.as_str(), told.state.as_str());
+        if let Some((_, told)) = told {
             self.transitions.send_modify(|version| *version += 1);
             tracing::info!(peer = %tag, %host, state = %told.state, reason = told.cause, "A peer's view changed.");
         }
@@ -209,18 +254,65 @@ impl Book {
 }
 
 impl Plain {
-    /// Gives what had been told of hosts that are gone.
-    fn watch(&mut self, hosts: BTreeMap<DomainName, SignedDuration>, now: Timestamp) -> Vec<(GeoTag, Told)> {
-        for views in self.peers.values_mut() {
-            views.watch(&hosts, now);
+    fn new(own: GeoTag, members: Members) -> Self {
+        let mut plain = Self {
+            own,
+            members,
+            peers: BTreeMap::new(),
+            absent: BTreeSet::new(),
+            hosts: BTreeMap::new(),
+            watched_since: BTreeMap::new(),
+            restored: BTreeMap::new(),
+            told: BTreeMap::new(),
+        };
+        plain.meet();
+        plain
+    }
+
+    /// Keeps a place for each member but ourselves.
+    fn meet(&mut self) {
+        let tags: BTreeSet<GeoTag> = self.members.all().into_iter().filter(|tag| *tag != self.own).collect();
+        self.peers.retain(|tag, _| tags.contains(tag));
+        self.absent.retain(|tag| tags.contains(tag));
+        for tag in tags {
+            self.peers.entry(tag).or_default();
         }
+    }
+
+    /// Gives what had been told of views that are gone.
+    fn set_members(&mut self, members: Members, now: Timestamp) -> Vec<(GeoTag, Told)> {
+        self.members = members;
+        self.meet();
+        self.look(now)
+    }
+
+    /// As [`Self::set_members`].
+    fn watch(&mut self, hosts: BTreeMap<DomainName, SignedDuration>, now: Timestamp) -> Vec<(GeoTag, Told)> {
         self.watched_since.retain(|host, _| hosts.contains_key(host));
-        let gone = self.told.extract_if(.., |(_, host), _| !hosts.contains_key(host));
-        let gone = gone.map(|((tag, _), told)| (tag, told)).collect();
         for host in hosts.keys() {
             self.watched_since.entry(host.clone()).or_insert(now);
         }
         self.hosts = hosts;
+        self.look(now)
+    }
+
+    /// Keeps views of exactly the hosts that each peer may serve.
+    fn look(&mut self, now: Timestamp) -> Vec<(GeoTag, Told)> {
+        let Self { peers, hosts, members, .. } = self;
+        for (tag, views) in &mut *peers {
+            match members {
+                Members::Listed(_) => views.watch(hosts, now),
+                Members::Found(_) => {
+                    let its = hosts.iter().filter(|(host, _)| members.of(host).any(|member| member == tag));
+                    let its = its.map(|(host, hold)| (host.clone(), *hold)).collect();
+                    views.watch(&its, now);
+                }
+            }
+        }
+        let gone = self
+            .told
+            .extract_if(.., |(tag, host), _| peers.get(tag).is_none_or(|views| views.get(host).is_none()));
+        let gone = gone.map(|((tag, _), told)| (tag, told)).collect();
         self.put_back(now);
         gone
     }
@@ -231,9 +323,13 @@ impl Plain {
                 views.restore(stored, now);
             }
         }
+        if self.members.are_all_known() {
+            self.restored.retain(|tag, _| self.peers.contains_key(tag));
+        }
         // What found its host is the view's own now.
-        for stored in self.restored.values_mut() {
-            stored.retain(|host, _| !self.hosts.contains_key(host));
+        for (tag, stored) in &mut self.restored {
+            let views = self.peers.get(tag);
+            stored.retain(|host, _| views.is_none_or(|views| views.get(host).is_none()));
         }
     }
 
@@ -259,4 +355,117 @@ impl Plain {
 fn sight(view: &View) -> PeerSight {
     let (state, cause) = view.told();
     PeerSight { sight: Sight::from(view), state, cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use gslb_core::fleet::Found;
+    use gslb_core::reply::Reply;
+    use prometheus_client::encoding::text::encode;
+    use prometheus_client::registry::Registry;
+
+    use super::*;
+
+    const HOST: &str = "app.cloud.example.com";
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn name(text: &str) -> DomainName {
+        DomainName::parse(text).unwrap()
+    }
+    fn tag(text: &str) -> GeoTag {
+        GeoTag::parse(text).unwrap()
+    }
+    fn found(tags: &[&str], known: bool) -> Members {
+        let tags = tags.iter().map(|text| tag(text)).collect();
+        Members::Found([(name("cloud.example.com"), Found { tags, known })].into())
+    }
+    /// A book of cluster eu that watches a host, and its metrics page.
+    fn book(members: Members) -> (Book, Registry) {
+        let mut registry = Registry::default();
+        let metrics = Metrics::new(&mut registry, "gslb", &tag("eu"));
+        let book = Book::new(tag("eu"), members, mpsc::unbounded_channel().0, metrics);
+        book.watch(|| [(name(HOST), SignedDuration::ZERO)].into(), NOW);
+        (book, registry)
+    }
+    fn answers(book: &Book, peer: &str) {
+        let address = Ipv4Addr::new(198, 51, 100, 10);
+        let addresses = [address].into();
+        let reply = Reply::Positive { addresses, authoritative: true, partial: false, alias: None };
+        book.hear(&tag(peer), &name(HOST), &Round::new([((address, 0).into(), reply)]), NOW);
+    }
+    fn stored(peer: &str) -> BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>> {
+        let targets = [Ipv4Addr::new(198, 51, 100, 10)].into();
+        let remembered = Remembered { state: "Lost".into(), targets, heard: Some(NOW) };
+        [(tag(peer), [(name(HOST), remembered)].into())].into()
+    }
+    fn series(registry: &Registry) -> Vec<String> {
+        let mut page = String::new();
+        encode(&mut page, registry).unwrap();
+        page.lines().filter(|line| line.starts_with("gslb_bridge_peer_views{")).map(str::to_owned).collect()
+    }
+    fn state(book: &Book, peer: &str) -> Option<ToldState> {
+        book.sights(&name(HOST)).get(&tag(peer)).map(|sight| sight.state)
+    }
+
+    #[test]
+    fn a_peer_that_leaves_takes_its_views_and_series_along() {
+        let (book, registry) = book(found(&["eu", "us", "za"], true));
+        for peer in ["us", "za"] {
+            answers(&book, peer);
+        }
+        assert!(book.set_members(|| found(&["eu", "za"], true), NOW));
+        assert_eq!(series(&registry), [r#"gslb_bridge_peer_views{peer="za",state="Answered"} 1"#]);
+        // What was under way when it left comes too late.
+        answers(&book, "us");
+        assert_eq!((state(&book, "us"), state(&book, "za")), (None, Some(ToldState::Answered)));
+        assert_eq!(series(&registry).len(), 1);
+        assert_eq!(book.remember().into_keys().collect::<Vec<_>>(), [tag("za")]);
+        assert!(!book.set_members(|| found(&["eu", "za"], true), NOW));
+    }
+
+    #[test]
+    fn a_peer_that_joins_is_waited_for_by_a_new_host_only() {
+        let (book, _) = book(found(&["eu"], true));
+        assert_eq!(book.waits_until(&name(HOST), NOW), None);
+        let later = NOW + SignedDuration::from_secs(60);
+        book.set_members(|| found(&["eu", "us"], true), later);
+        assert_eq!(book.waits_until(&name(HOST), later), None);
+        let other = name("other.cloud.example.com");
+        let hosts = [name(HOST), other.clone()].map(|host| (host, SignedDuration::ZERO));
+        book.watch(|| hosts.into(), later);
+        assert_eq!(book.waits_until(&other, later), Some(later + FIRST_VERDICT));
+    }
+
+    #[test]
+    fn while_nobody_has_told_of_the_fleet_a_new_host_waits() {
+        let (book, _) = book(found(&["eu"], false));
+        assert_eq!(book.waits_until(&name(HOST), NOW), Some(NOW + FIRST_VERDICT));
+        book.set_members(|| found(&["eu"], true), NOW);
+        assert_eq!(book.waits_until(&name(HOST), NOW), None);
+    }
+
+    #[test]
+    fn what_was_stored_of_a_peer_is_kept_until_the_fleet_is_known() {
+        let (book, _) = book(Members::Found([].into()));
+        book.restore(stored("us"), NOW);
+        assert_eq!(book.remember(), stored("us"));
+        book.set_members(|| found(&["eu", "us"], true), NOW);
+        assert_eq!(state(&book, "us"), Some(ToldState::Lost));
+
+        book.restore(stored("za"), NOW);
+        assert_eq!(book.remember(), stored("us"));
+    }
+
+    #[test]
+    fn a_peer_has_views_of_the_hosts_in_its_zones_only() {
+        let zone = |apex: &str, tags: &[&str]| {
+            (name(apex), Found { tags: tags.iter().map(|text| tag(text)).collect(), known: true })
+        };
+        let zones = [zone("cloud.example.com", &["eu"]), zone("other.example.com", &["eu", "us"])];
+        let (book, _) = book(Members::Found(zones.into()));
+        assert_eq!((book.tags(), state(&book, "us")), (vec![tag("us")], None));
+        assert_eq!(book.waits_until(&name(HOST), NOW), None);
+    }
 }

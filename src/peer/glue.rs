@@ -13,16 +13,16 @@ use tokio::sync::watch;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
-    ns_name: DomainName,
+    tag: GeoTag,
     whereabouts: Whereabouts,
 }
 
-/// One peer in one zone.
-pub(crate) type PeerZone = (DomainName, GeoTag);
+/// One name server name of a peer, after the zone that it stands for.
+pub(crate) type PeerName = (DomainName, DomainName);
 
 #[derive(Debug, Default)]
 struct Plain {
-    entries: BTreeMap<PeerZone, Entry>,
+    entries: BTreeMap<PeerName, Entry>,
 }
 
 /// Handle around the peers' addresses.
@@ -43,20 +43,21 @@ impl Glue {
     /// Keeps entries of exactly these names; `known` gives what an earlier run knew.
     pub(crate) fn keep(
         &self,
-        names: BTreeMap<PeerZone, DomainName>,
+        names: BTreeMap<PeerName, GeoTag>,
         known: &BTreeSet<(DomainName, Ipv4Addr)>,
         now: Timestamp,
     ) {
         let mut plain = self.lock();
         let before = plain.entries.len();
-        plain.entries.retain(|peer, entry| names.get(peer) == Some(&entry.ns_name));
+        plain.entries.retain(|peer, entry| names.get(peer) == Some(&entry.tag));
         let mut changed = plain.entries.len() != before;
-        for (peer, ns_name) in names {
+        for (peer, tag) in names {
+            let ns_name = peer.1.clone();
             plain.entries.entry(peer).or_insert_with(|| {
                 changed = true;
                 let addresses =
                     known.iter().filter(|(name, _)| *name == ns_name).map(|(_, address)| *address).collect();
-                Entry { ns_name, whereabouts: Whereabouts::new(addresses, now) }
+                Entry { tag, whereabouts: Whereabouts::new(addresses, now) }
             });
         }
         drop(plain);
@@ -66,15 +67,15 @@ impl Glue {
     }
 
     /// Names to ask for now, and when the next one is due.
-    pub(crate) fn due(&self, now: Timestamp) -> (Vec<(PeerZone, DomainName)>, Option<Timestamp>) {
+    pub(crate) fn due(&self, now: Timestamp) -> (Vec<(PeerName, GeoTag)>, Option<Timestamp>) {
         let plain = self.lock();
         let due = plain.entries.iter().filter(|(_, entry)| entry.whereabouts.next() <= now);
-        let due = due.map(|(peer, entry)| (peer.clone(), entry.ns_name.clone())).collect();
+        let due = due.map(|(peer, entry)| (peer.clone(), entry.tag.clone())).collect();
         (due, plain.entries.values().map(|entry| entry.whereabouts.next()).min())
     }
 
     /// Takes in what a look-up brought. `answering`: the peer still gives its word at the known addresses.
-    pub(crate) fn hear(&self, peer: &PeerZone, look_up: LookUp, answering: bool, now: Timestamp) {
+    pub(crate) fn hear(&self, peer: &PeerName, look_up: LookUp, answering: bool, now: Timestamp) {
         let mut plain = self.lock();
         let Some(entry) = plain.entries.get_mut(peer) else { return };
         let before = entry.whereabouts.clone();
@@ -96,11 +97,12 @@ impl Glue {
         }
     }
 
-    /// Where a peer's DNS is for a zone; `None`: not looked up yet.
+    /// Where a peer's DNS is for a zone, by all of its names; `None`: none was looked up yet.
     pub(crate) fn addresses(&self, zone: &DomainName, tag: &GeoTag) -> Option<BTreeSet<Ipv4Addr>> {
         let plain = self.lock();
-        let entry = plain.entries.get(&(zone.clone(), tag.clone()))?;
-        entry.whereabouts.asked_at().cloned()
+        let entries = plain.entries.iter().filter(|((name, _), entry)| name == zone && entry.tag == *tag);
+        let known = entries.filter_map(|(_, entry)| entry.whereabouts.asked_at());
+        known.cloned().reduce(|addresses, more| &addresses | &more)
     }
 
     /// The peers' name servers of a zone.
@@ -108,7 +110,9 @@ impl Glue {
         let plain = self.lock();
         let entries = plain.entries.iter().filter(|((name, _), _)| name == zone.name());
         entries
-            .flat_map(|(_, entry)| entry.whereabouts.listed().map(|address| (entry.ns_name.clone(), address)))
+            .flat_map(|((_, ns_name), entry)| {
+                entry.whereabouts.listed().map(|address| (ns_name.clone(), address))
+            })
             .collect()
     }
 
@@ -116,8 +120,8 @@ impl Glue {
     pub(crate) fn absent(&self) -> BTreeSet<GeoTag> {
         let plain = self.lock();
         let mut absent: BTreeMap<&GeoTag, bool> = BTreeMap::new();
-        for ((_, tag), entry) in &plain.entries {
-            *absent.entry(tag).or_insert(true) &= entry.whereabouts.is_absent();
+        for entry in plain.entries.values() {
+            *absent.entry(&entry.tag).or_insert(true) &= entry.whereabouts.is_absent();
         }
         absent.into_iter().filter(|(_, absent)| *absent).map(|(tag, _)| tag.clone()).collect()
     }
@@ -142,18 +146,20 @@ mod tests {
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
     }
-    fn peer() -> PeerZone {
-        (name("cloud.example.com"), GeoTag::parse("us").unwrap())
+    fn us() -> GeoTag {
+        GeoTag::parse("us").unwrap()
+    }
+    fn peer() -> PeerName {
+        (name("cloud.example.com"), name("gslb-ns-us-cloud.example.com"))
     }
     fn glue(known: &[&str]) -> Glue {
         let glue = Glue::new(Duration::from_secs(30));
-        let ns_name = name("gslb-ns-us-cloud.example.com");
-        let known = known.iter().map(|ip| (ns_name.clone(), ip.parse().unwrap())).collect();
-        glue.keep([(peer(), ns_name)].into(), &known, at(0));
+        let known = known.iter().map(|ip| (peer().1, ip.parse().unwrap())).collect();
+        glue.keep([(peer(), us())].into(), &known, at(0));
         glue
     }
     fn addresses(glue: &Glue) -> Option<Vec<String>> {
-        let found = glue.addresses(&peer().0, &peer().1)?;
+        let found = glue.addresses(&peer().0, &us())?;
         Some(found.iter().map(ToString::to_string).collect())
     }
     fn found(ip: &str) -> LookUp {
@@ -170,7 +176,7 @@ mod tests {
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
         glue.hear(&peer(), LookUp::Absent, false, at(3));
         assert_eq!(addresses(&glue), Some(vec![]));
-        assert_eq!(glue.absent(), [peer().1].into());
+        assert_eq!(glue.absent(), [us()].into());
     }
 
     #[test]
@@ -185,6 +191,19 @@ mod tests {
         assert_eq!((glue.servers(&zone), glue.absent()), (BTreeSet::new(), BTreeSet::new()));
         glue.hear(&peer(), LookUp::Absent, false, at(10));
         assert_eq!(addresses(&glue), Some(vec![]));
+    }
+
+    /// F-39.
+    #[test]
+    fn a_peer_with_two_names_is_asked_at_the_addresses_of_both() {
+        let glue = glue(&["198.51.100.53"]);
+        let other = (peer().0, name("my-us-cloud.example.com"));
+        glue.keep([(peer(), us()), (other.clone(), us())].into(), &[].into(), at(0));
+        assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
+        glue.hear(&other, found("198.51.100.54"), false, at(0));
+        assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned(), "198.51.100.54".to_owned()]));
+        glue.keep([(other, us())].into(), &[].into(), at(1));
+        assert_eq!(addresses(&glue), Some(vec!["198.51.100.54".to_owned()]));
     }
 
     /// Conformance 64.

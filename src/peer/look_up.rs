@@ -1,14 +1,14 @@
 //! Looks the peers' name server names up, and keeps the book of who exists.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use gslb_core::name::DomainName;
+use gslb_core::name::GeoTag;
 
 use super::ask::PeerQuestions;
-use super::glue::PeerZone;
+use super::fleet;
+use super::glue::PeerName;
 use crate::controller::context::Context;
 use crate::controller::{Trigger, Triggers};
 
@@ -21,11 +21,14 @@ const LONGEST_LOOK: Duration = Duration::from_secs(5);
 pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, triggers: Triggers) {
     let mut changed = context.glue.changed();
     let mut zones = context.zones.changes();
+    let mut fleet = context.fleet.changed();
     loop {
-        keep(&context);
+        if keep(&context) {
+            triggers.send(Trigger::AllGslbs);
+        }
         let (due, _) = context.glue.due(context.now());
         futures::stream::iter(due)
-            .for_each_concurrent(AT_ONCE, |(peer, ns_name)| look_up(&context, &questions, peer, ns_name))
+            .for_each_concurrent(AT_ONCE, |(peer, tag)| look_up(&context, &questions, peer, tag))
             .await;
         let absent = context.glue.absent();
         for tag in context.book.tags() {
@@ -41,31 +44,24 @@ pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tr
             next.and_then(|at| Duration::try_from(at.duration_since(now)).ok()).unwrap_or(LONGEST_LOOK);
         tokio::select! {
             () = tokio::time::sleep(wait.clamp(Duration::from_millis(100), LONGEST_LOOK)) => {}
-            // A new zone: its peers are looked up at once.
+            // A new zone or a new peer is looked up at once.
             Ok(()) = zones.changed() => {}
+            Ok(()) = fleet.changed() => {}
         }
     }
 }
 
-async fn look_up(context: &Context, questions: &PeerQuestions, peer: PeerZone, ns_name: DomainName) {
-    let look_up = questions.glue(&ns_name).await;
-    let answering = context.book.answers(&peer.1);
+async fn look_up(context: &Context, questions: &PeerQuestions, peer: PeerName, tag: GeoTag) {
+    let look_up = questions.glue(&peer.1).await;
+    let answering = context.book.answers(&tag);
     context.glue.hear(&peer, look_up, answering, context.now());
 }
 
-/// Every static peer in every zone, with what the ZoneDelegations' status still tells of them.
-pub(crate) fn keep(context: &Context) {
-    let zones = context.served_zones();
-    let mut names: BTreeMap<PeerZone, DomainName> = BTreeMap::new();
-    for zone in &zones {
-        for tag in context.book.tags() {
-            // A name beyond the limits was refused with its zone already.
-            if let Ok(ns_name) = zone.ns_name(&context.settings.ns_prefix, &tag) {
-                names.insert((zone.name().clone(), tag), ns_name);
-            }
-        }
-    }
-    let known: BTreeSet<_> =
-        context.zones.select(|_, _| true).into_iter().flat_map(|(_, facts)| facts.servers).collect();
-    context.glue.keep(names, &known, context.now());
+/// Every peer in every zone, with what the ZoneDelegations' status still tells of them. Gives whether other peers
+/// are members than before.
+pub(crate) fn keep(context: &Context) -> bool {
+    let changed = fleet::keep(context);
+    let names = context.fleet.names(&context.served_zones());
+    context.glue.keep(names, &context.known_servers(), context.now());
+    changed
 }

@@ -1,7 +1,7 @@
 //! Asks one peer for the `localtargets-` records of all hosts: together once per sweep, and again at once for
 //! hosts whose last word is in doubt.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::Round;
 use gslb_core::zone::{Zone, local_targets_name, zone_of};
 use jiff::Timestamp;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::ask::{Ask, Effort, PeerQuestions};
@@ -21,8 +21,29 @@ const SLOWEST: u32 = 4;
 /// The clock is not looked at more often than this.
 const SHORTEST_LOOK: Duration = Duration::from_millis(10);
 
-/// Asks one peer until the daemon ends.
-pub(crate) async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tag: GeoTag) {
+/// Asks all peers, those that come later too, each until it leaves. Ends only if a part of it does.
+pub(crate) async fn run_all(context: Arc<Context>, questions: Arc<PeerQuestions>) {
+    let mut changed = context.book.peers_changed();
+    let mut sweeps = JoinSet::new();
+    let mut running: BTreeMap<GeoTag, AbortHandle> = BTreeMap::new();
+    loop {
+        let tags = context.book.tags();
+        for (_, sweep) in running.extract_if(.., |tag, _| !tags.contains(tag)) {
+            sweep.abort();
+        }
+        for tag in tags {
+            let sweep = || sweeps.spawn(run(Arc::clone(&context), Arc::clone(&questions), tag.clone()));
+            running.entry(tag.clone()).or_insert_with(sweep);
+        }
+        tokio::select! {
+            Ok(()) = changed.changed() => {}
+            Some(ended) = sweeps.join_next() => if !ended.is_err_and(|error| error.is_cancelled()) { return },
+        }
+    }
+}
+
+/// Asks one peer until it is aborted.
+async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tag: GeoTag) {
     let mut hosts_changed = context.book.hosts_changed();
     let mut glue_changed = context.glue.changed();
     let mut sweep = Sweep::new(context, questions, tag);

@@ -34,7 +34,7 @@ struct Script {
     /// Said once, before what is written above.
     once: Vec<(Ipv4Addr, DomainName, Says)>,
     silent: BTreeMap<Ipv4Addr, bool>,
-    delegations: BTreeMap<(Ipv4Addr, DomainName), Vec<DomainName>>,
+    delegations: BTreeMap<(Ipv4Addr, DomainName), Response>,
     asked: BTreeMap<Ipv4Addr, usize>,
     asked_for: BTreeMap<(Ipv4Addr, DomainName), usize>,
 }
@@ -71,10 +71,26 @@ impl Dns {
         self.script(|script| _ = script.silent.insert(ip(server), silent));
     }
 
-    /// The name servers that a server names for a zone.
+    /// The name servers that a server refers to for a zone.
     pub(crate) fn delegate(&self, server: &str, zone: &str, name_servers: &[&str]) {
-        let name_servers = name_servers.iter().map(|text| name(text)).collect();
-        self.script(|script| _ = script.delegations.insert((ip(server), name(zone)), name_servers));
+        let authorities = ns_records(zone, name_servers);
+        self.refer(server, zone, Response { authorities, ..Response::default() });
+    }
+
+    /// As [`Self::delegate`], in the section of a server that holds the zone's name itself.
+    pub(crate) fn delegate_in_answer(&self, server: &str, zone: &str, name_servers: &[&str]) {
+        let answers = ns_records(zone, name_servers);
+        self.refer(server, zone, Response { authoritative: true, answers, ..Response::default() });
+    }
+
+    /// NXDOMAIN for a zone: the server knows no delegation.
+    pub(crate) fn deny(&self, server: &str, zone: &str) {
+        let rcode = rcode::NX_DOMAIN;
+        self.refer(server, zone, Response { authoritative: true, rcode, ..Response::default() });
+    }
+
+    fn refer(&self, server: &str, zone: &str, response: Response) {
+        self.script(|script| _ = script.delegations.insert((ip(server), name(zone)), response));
     }
 
     /// Questions that a server got.
@@ -102,10 +118,7 @@ impl Script {
         }
         let owner_name = &query.question.name;
         if query.question.query_type == QueryType::Ns {
-            let servers = self.delegations.get(&(server, owner_name.clone()))?;
-            let record = |server: &DomainName| record(owner_name, RecordData::Ns(server.clone()));
-            let authorities = servers.iter().map(record).collect();
-            return Some(Response { authorities, ..Response::default() });
+            return self.delegations.get(&(server, owner_name.clone())).cloned();
         }
         let once = self.once.iter().position(|(at, name, _)| *at == server && name == owner_name);
         let says = match once {
@@ -151,6 +164,10 @@ impl Says {
             Self::Nothing => None,
         }
     }
+}
+
+fn ns_records(zone: &str, name_servers: &[&str]) -> Vec<Record> {
+    name_servers.iter().map(|server| record(&name(zone), RecordData::Ns(name(server)))).collect()
 }
 
 fn record(owner_name: &DomainName, data: RecordData) -> Record {

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod delegation;
+mod discovery;
 mod dns;
 mod embedded;
 mod exposed;

@@ -84,6 +84,16 @@ impl Cluster {
         self.setting("EXT_GSLB_CLUSTERS_GEO_TAGS", "us,za")
     }
 
+    /// With a provider for which the members of the fleet are found, not listed. It stands for Infoblox.
+    pub(crate) fn with_found_peers(self) -> Self {
+        let grid = [
+            ("INFOBLOX_GRID_HOST", "grid.example.com"),
+            ("INFOBLOX_WAPI_USERNAME", "gslb"),
+            ("INFOBLOX_WAPI_PASSWORD", "none"),
+        ];
+        grid.into_iter().fold(self.with_provider(), |cluster, (name, value)| cluster.setting(name, value))
+    }
+
     pub(crate) fn with_provider(mut self) -> Self {
         self.provider = Some(Arc::new(MemoryProvider::new()));
         self

@@ -24,6 +24,10 @@ pub enum ToldState {
 }
 
 impl ToldState {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Answered, Self::NoTargets, Self::Relayed, Self::Held, Self::Unknown, Self::Lost];
+
     /// Stable name: status field and metric label.
     pub fn as_str(self) -> &'static str {
         match self {

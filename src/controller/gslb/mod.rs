@@ -42,9 +42,9 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
         return Ok(Action::await_change());
     }
     let now = context.now();
-    let zones = context.served_zones();
+    let (zones, members) = (context.served_zones(), context.fleet.members());
     let ingress = embedded::apply(context, gslb, now).await?;
-    let seen = match observe::observe(context, gslb, ingress, &zones, now) {
+    let seen = match observe::observe(context, gslb, ingress, &zones, &members, now) {
         Ok(seen) => seen,
         // What is being read wakes the Gslb when it is there.
         Err(until) => {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::contest::Wants;
+use gslb_core::fleet::Members;
 use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Observation, Resolution, Server, ServiceName, servable_hosts};
@@ -38,6 +39,7 @@ pub(crate) fn observe<'a>(
     gslb: &Gslb,
     ingress: embedded::Applied,
     zones: &'a [Zone],
+    members: &'a Members,
     now: Timestamp,
 ) -> Result<Seen<'a>, Timestamp> {
     let key = Key::of(gslb);
@@ -75,7 +77,7 @@ pub(crate) fn observe<'a>(
             standing: endpoint.as_ref().map(|facts| facts.standing.clone()).unwrap_or_default(),
             standing_down: endpoint.as_ref().map(|facts| facts.down.clone()).unwrap_or_default(),
             own: context.settings.geo_tag.clone(),
-            members: &context.members,
+            members,
             last_resort: signed(context.settings.periods.last_resort),
         },
         endpoint,

@@ -11,11 +11,13 @@ use gslb_core::change::Change;
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation_proof::DelegationProof;
+use gslb_core::fleet::Sighting;
 use gslb_core::history::History;
 use gslb_core::name::DomainName;
 use jiff::{SignedDuration, Timestamp};
 
 use super::approval::Waiting;
+use super::discover::Schedule;
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 
@@ -35,6 +37,8 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Asking {
     pub(crate) provider: bool,
     pub(crate) parent: bool,
+    /// Whether the fleet's members are looked for, which needs no address of our own.
+    pub(crate) members: bool,
 }
 
 /// What was asked of the provider. Something else is asked at once.
@@ -87,6 +91,9 @@ pub(crate) struct Memory {
     pub(crate) proof: Option<DelegationProof>,
     pub(crate) next_proof: Option<Timestamp>,
     proof_pause: Option<Duration>,
+    /// What the last read at the provider showed, until it is taken in.
+    pub(crate) sighting: Option<Sighting>,
+    pub(crate) discovery: Schedule,
 }
 
 impl Memory {
@@ -156,7 +163,8 @@ impl Memory {
     pub(crate) fn next_look(&self, asking: Asking, now: Timestamp) -> Option<Duration> {
         let provider = self.next_provider.filter(|_| asking.provider);
         let proof = self.next_proof.filter(|_| asking.parent);
-        let next = provider.into_iter().chain(proof).min()?;
+        let members = self.discovery.next().filter(|_| asking.members);
+        let next = provider.into_iter().chain(proof).chain(members).min()?;
         Some(Duration::try_from(next.duration_since(now)).unwrap_or_default().max(SHORTEST_LOOK))
     }
 }
@@ -235,7 +243,7 @@ impl Desk {
 mod tests {
     use super::*;
 
-    const BOTH: Asking = Asking { provider: true, parent: true };
+    const BOTH: Asking = Asking { provider: true, parent: true, members: true };
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
@@ -248,7 +256,7 @@ mod tests {
     #[test]
     fn only_what_is_going_to_be_asked_calls_for_a_look() {
         let memory = due(20, 30);
-        let look = |provider, parent| memory.next_look(Asking { provider, parent }, at(10));
+        let look = |provider, parent| memory.next_look(Asking { provider, parent, members: true }, at(10));
         let seconds = |seconds| Some(Duration::from_secs(seconds));
         assert_eq!([look(true, true), look(true, false)], [seconds(10), seconds(10)]);
         assert_eq!([look(false, true), look(false, false)], [seconds(20), None]);

@@ -3,6 +3,7 @@
 mod approval;
 pub(crate) mod corefile;
 mod desk;
+mod discover;
 pub(crate) mod live;
 mod prove;
 mod provide;
@@ -38,6 +39,8 @@ use super::context::Context;
 use super::write::FIELD_MANAGER;
 use super::{Pass, PassError, Provision, cluster};
 use desk::{Asked, Asking, Memory, Standing};
+use discover::Discovery;
+use prove::Reach;
 use provide::Visit;
 
 /// Reason of a zone that an older object stands for.
@@ -93,11 +96,21 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     let glue = cluster::glue(context, now);
     let own: BTreeSet<IpAddr> = glue.iter().flat_map(|glue| &glue.targets).copied().map(IpAddr::V4).collect();
     let mut conditions = vec![accepted];
+    let mut discovery = Discovery::begin(pass, object, claimant.zone(), &memory);
+    // Beside the provider, who may be slow: the first publication waits only seconds for the members.
+    let provided = async {
+        if glue.is_ok() {
+            provide_for(pass, object, &claimant, &own, &mut memory).await;
+        }
+    };
+    futures::join!(discovery.look(), provided);
+    discovery.hear_provider(memory.sighting.take()).await;
     match &glue {
         Ok(glue) => {
-            provide_for(pass, object, &claimant, &own, &mut memory).await;
             if memory.proof_is_due(now) {
-                let proof = prove::prove(context, &claimant, &own).await;
+                let words = prove::ask_parent(context, claimant.zone(), Reach::OneResolver).await;
+                discovery.hear_parent(&words).await;
+                let proof = prove::prove(context, &claimant, &own, words).await;
                 memory.proved(proof, context.settings.periods.zone_delegation, context.now());
             }
             let in_sync = memory.standing.iter().map(|standing| standing.in_sync.clone());
@@ -109,6 +122,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
             conditions.push(Condition::bad(ConditionKind::InSync, error.reason(), message));
         }
     }
+    discovery.end(&mut memory);
     pass.zones.keep(&object.name_any(), memory.clone());
     let listed = match &glue {
         // Nothing says that the last ones are gone.
@@ -118,7 +132,8 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     let servers = servers(context, claimant.zone(), &claimant, &listed);
     report::report(context, object, servers, conditions, context.now()).await?;
     // Without an address nobody is asked, and a trigger tells when there is one again.
-    let asking = Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok() };
+    let asking =
+        Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok(), members: true };
     Ok(next(context, &memory, asking))
 }
 
@@ -186,7 +201,9 @@ async fn provide_for(
     };
     let settings = &pass.context.settings;
     let asked = asked(pass, provider, object, claimant, own.clone());
-    if !memory.provider_is_due(&asked, pass.context.now()) {
+    let now = pass.context.now();
+    if !memory.provider_is_due(&asked, now) && !discover::doubts_provider(pass, claimant.zone(), memory, now)
+    {
         return;
     }
     let Ok(desired) = DesiredDelegation::published(claimant.clone(), own.clone(), settings.ns_ttl) else {
@@ -290,7 +307,7 @@ async fn withdraw(
     }
     let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
     report::report(context, object, BTreeSet::new(), conditions, context.now()).await?;
-    Ok(Some(next(context, &memory, Asking { provider: true, parent: false })))
+    Ok(Some(next(context, &memory, Asking { provider: true, parent: false, members: false })))
 }
 
 async fn ensure_finalizer(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {

@@ -9,6 +9,7 @@ use gslb_core::delegation_proof::{DelegationProof, GlueWord, ParentWord, judge};
 use gslb_core::name::DomainName;
 use gslb_core::peer::LookUp;
 use gslb_core::reply::rcode;
+use gslb_core::zone::Zone;
 
 use crate::controller::context::Context;
 use crate::question::{Options, Referral, socket_addresses};
@@ -16,24 +17,43 @@ use crate::question::{Options, Referral, socket_addresses};
 /// Parent servers that are asked at once; a parent zone with more takes longer. No outside reference.
 const ASKED_AT_ONCE: usize = 16;
 
-/// Asks, and judges the answers.
-pub(crate) async fn prove(context: &Context, claimant: &Claimant, own: &BTreeSet<IpAddr>) -> DelegationProof {
-    let questions = &context.questions;
-    let zone = claimant.zone();
-    let servers = parent_servers(context, zone.parent()).await;
+/// The parent's servers, as the user should read them, with their replies; `None`: no usable one.
+pub(super) type Words = BTreeMap<String, Option<Referral>>;
+
+/// Whom to ask for the parent's servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The first resolver that knows them.
+    OneResolver,
+    /// All resolvers, and these themselves.
+    EveryResolver,
+}
+
+/// Asks the parent's servers for the zone's delegation.
+pub(super) async fn ask_parent(context: &Context, zone: &Zone, reach: Reach) -> Words {
+    let servers = parent_servers(context, zone.parent(), reach).await;
     let ask = |(name, server): (String, Option<SocketAddr>)| async move {
-        let Some(server) = server else { return (name, ParentWord::NoWord) };
-        let word = questions.client().ask_referral(server, zone.name()).await;
-        (name, word.map_or(ParentWord::NoWord, parent_word))
+        let Some(server) = server else { return (name, None) };
+        let word = context.questions.client().ask_referral(server, zone.name()).await;
+        (name, word.ok())
     };
-    let parents = stream::iter(servers).map(ask).buffer_unordered(ASKED_AT_ONCE);
-    let parents: BTreeMap<String, ParentWord> = parents.collect().await;
-    let glue = match questions.glue(claimant.ns_name()).await {
+    stream::iter(servers).map(ask).buffer_unordered(ASKED_AT_ONCE).collect().await
+}
+
+/// Judges what the parent's servers said, and asks where our name leads.
+pub(super) async fn prove(
+    context: &Context,
+    claimant: &Claimant,
+    own: &BTreeSet<IpAddr>,
+    words: Words,
+) -> DelegationProof {
+    let parents = words.into_iter().map(|(name, word)| (name, word.map_or(ParentWord::NoWord, parent_word)));
+    let glue = match context.questions.glue(claimant.ns_name()).await {
         LookUp::Found(addresses) => GlueWord::Addresses(addresses.into_iter().map(IpAddr::V4).collect()),
         LookUp::Absent => GlueWord::Addresses(BTreeSet::new()),
         LookUp::Silent => GlueWord::NoWord,
     };
-    judge(claimant, own, &parents, &glue)
+    judge(claimant, own, &parents.collect(), &glue)
 }
 
 fn parent_word(referral: Referral) -> ParentWord {
@@ -50,20 +70,28 @@ fn parent_word(referral: Referral) -> ParentWord {
 /// The parent's name servers by name, each with an address: from the resolvers' NS answer, resolved where no glue
 /// came along. A server whose name got no usable answer is there, without an address. A parent whose servers cannot
 /// be found that way may be served by the resolvers themselves.
-async fn parent_servers(context: &Context, parent: &DomainName) -> BTreeMap<String, Option<SocketAddr>> {
+async fn parent_servers(
+    context: &Context,
+    parent: &DomainName,
+    reach: Reach,
+) -> BTreeMap<String, Option<SocketAddr>> {
     let mut silent = BTreeMap::new();
     let mut direct = BTreeMap::new();
     for resolver in &context.settings.edge_dns_servers {
         for address in socket_addresses(resolver).await {
             let found = servers_at(context, address, parent).await;
-            if found.values().any(Option::is_some) {
+            if reach == Reach::OneResolver && found.values().any(Option::is_some) {
                 return found;
             }
             silent.extend(found);
             direct.insert(address.to_string(), Some(address));
         }
     }
-    if silent.is_empty() { direct } else { silent }
+    match reach {
+        Reach::EveryResolver => silent.into_iter().chain(direct).collect(),
+        Reach::OneResolver if silent.is_empty() => direct,
+        Reach::OneResolver => silent,
+    }
 }
 
 /// The parent's name servers as one resolver tells them.

@@ -10,6 +10,7 @@ use gslb_core::changelog::{
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
+use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
 use gslb_core::plan::plan;
 use gslb_crds::ZoneDelegation;
@@ -96,6 +97,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     visit.desk.read_log(visit.log, visit.clock).await?;
     let read_at = (visit.clock)();
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
+    memory.sighting = Some(Sighting::of_presence(&observed));
     if let Some(until) = settle(visit, memory, &observed, read_at).await? {
         memory.standing = Some(open_until(visit, until));
         memory.next_provider = Some(until);

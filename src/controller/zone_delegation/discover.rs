@@ -1,0 +1,185 @@
+//! Finds the other clusters where nobody lists them: in the zone's delegation, as the parent's servers refer to it
+//! and as the provider holds it. `gslb_core::fleet` judges.
+
+use std::time::Duration;
+
+use gslb_core::fleet::{Move, Sighting, Source};
+use gslb_core::zone::Zone;
+use gslb_crds::ZoneDelegation;
+use jiff::Timestamp;
+use kube::Resource;
+
+use super::Memory;
+use super::prove::{self, Reach, Words};
+use crate::controller::context::Context;
+use crate::controller::{Pass, Trigger};
+use crate::peer::fleet;
+
+/// First pause before the parent is asked again while nobody has said who the members are, or while one is missing;
+/// doubles up to a minute.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// When a zone's members are looked for again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Schedule {
+    next: Option<Timestamp>,
+    pause: Option<Duration>,
+    started: bool,
+}
+
+impl Schedule {
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        !self.started || self.next.is_some_and(|at| at <= now)
+    }
+
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        self.next
+    }
+
+    /// After a look. `soon`: something has to be looked at again; else `period` does.
+    fn looked(&mut self, soon: bool, period: Option<Duration>, now: Timestamp) {
+        self.started = true;
+        self.pause = soon.then(|| self.pause.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE)));
+        self.next = self.pause.or(period).and_then(|pause| now.checked_add(pause).ok());
+    }
+}
+
+/// Whether the provider has to be read because a member was missing there.
+pub(super) fn doubts_provider(pass: &Pass, zone: &Zone, memory: &Memory, now: Timestamp) -> bool {
+    // One that fails is read when it is due; it may be the log-in that fails.
+    let rests = memory.failures > 0 || !memory.discovery.is_due(now);
+    !rests && pass.context.fleet.asks_for(zone.name(), Source::Provider)
+}
+
+/// What one pass learns of a zone's members. Does nothing where the configuration lists them.
+pub(super) struct Discovery<'a> {
+    pass: &'a Pass,
+    object: &'a ZoneDelegation,
+    zone: &'a Zone,
+    found: bool,
+    due: bool,
+    /// Whether the parent was asked in this pass: what it says counts once.
+    asked: bool,
+}
+
+impl<'a> Discovery<'a> {
+    pub(super) fn begin(pass: &'a Pass, object: &'a ZoneDelegation, zone: &'a Zone, memory: &Memory) -> Self {
+        let found = pass.context.fleet.is_found();
+        if found && fleet::keep(&pass.context) {
+            pass.triggers.send(Trigger::AllGslbs);
+        }
+        let due = found && memory.discovery.is_due(pass.context.now());
+        Self { pass, object, zone, found, due, asked: false }
+    }
+
+    /// Asks the parent's servers, if that is due: those that one resolver names, and if none of them says anything
+    /// that counts, those that any does (F-43).
+    pub(super) async fn look(&mut self) {
+        if !self.due {
+            return;
+        }
+        let context = &self.pass.context;
+        let mut words = prove::ask_parent(context, self.zone, Reach::OneResolver).await;
+        if sighting(&words) == Sighting::Silent {
+            words = prove::ask_parent(context, self.zone, Reach::EveryResolver).await;
+        }
+        self.hear_parent(&words).await;
+    }
+
+    pub(super) async fn hear_parent(&mut self, words: &Words) {
+        if !self.asked {
+            self.hear(Source::Parent, &sighting(words)).await;
+        }
+        self.asked = true;
+    }
+
+    /// Takes in a read at the provider, if one was made.
+    pub(super) async fn hear_provider(&self, sighting: Option<Sighting>) {
+        if let Some(sighting) = sighting {
+            self.hear(Source::Provider, &sighting).await;
+        }
+    }
+
+    /// Plans the next look.
+    pub(super) fn end(&self, memory: &mut Memory) {
+        let context = &self.pass.context;
+        let wants = |source| context.fleet.asks_for(self.zone.name(), source);
+        let soon = wants(Source::Parent) || wants(Source::Provider);
+        if self.found && (self.asked || (soon && memory.discovery.pause.is_none())) {
+            let period = context.settings.periods.zone_delegation;
+            memory.discovery.looked(soon, period, context.now());
+        }
+    }
+
+    async fn hear(&self, source: Source, sighting: &Sighting) {
+        if !self.found {
+            return;
+        }
+        let context = &self.pass.context;
+        let moves = context.fleet.hear(self.zone.name(), source, sighting);
+        if fleet::keep(context) {
+            self.pass.triggers.send(Trigger::AllGslbs);
+        }
+        for moved in moves {
+            tell(context, self.object, self.zone, &moved).await;
+        }
+    }
+}
+
+/// What the parent's servers say together.
+fn sighting(words: &Words) -> Sighting {
+    let words = words.values().flatten();
+    let words =
+        words.map(|word| Sighting::of_reply(word.rcode, word.authoritative, word.name_servers.clone()));
+    words.fold(Sighting::Silent, Sighting::or)
+}
+
+async fn tell(context: &Context, object: &ZoneDelegation, zone: &Zone, moved: &Move) {
+    let zone = zone.name();
+    let (reason, note) = match moved {
+        Move::Found(peer) => {
+            tracing::info!(%zone, %peer, "Found a cluster in the delegation.");
+            (
+                "PeerFound",
+                format!("cluster {peer} stands in the delegation of {zone}, so it is a member of the fleet"),
+            )
+        }
+        Move::Left(peer) => {
+            tracing::info!(%zone, %peer, "A cluster has left the delegation.");
+            (
+                "PeerLeft",
+                format!(
+                    "cluster {peer} stands no longer in the delegation of {zone}, so it has left the fleet"
+                ),
+            )
+        }
+    };
+    context.announcer.inform(reason, note, &object.object_ref(&())).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    #[test]
+    fn a_zone_is_looked_at_at_once_then_soon_while_that_is_needed_and_then_with_the_period() {
+        let period = Some(Duration::from_secs(300));
+        let mut schedule = Schedule::default();
+        assert!(schedule.is_due(at(0)));
+        for next in [1, 2, 4, 8, 16, 32, 60, 60] {
+            schedule.looked(true, period, at(0));
+            assert_eq!(schedule.next(), Some(at(next)));
+        }
+        schedule.looked(false, period, at(0));
+        assert_eq!((schedule.next(), schedule.is_due(at(299))), (Some(at(300)), false));
+        schedule.looked(true, period, at(0));
+        assert_eq!(schedule.next(), Some(at(1)));
+        schedule.looked(false, None, at(0));
+        assert_eq!((schedule.next(), schedule.is_due(at(9999))), (None, false));
+    }
+}

@@ -1,0 +1,127 @@
+//! The clusters of the fleet: constant where the configuration lists them, else as the delegations show them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::sync::{Mutex, MutexGuard};
+
+use gslb_core::fleet::{Members, Move, Roster, Sighting, Source};
+use gslb_core::name::{DomainName, GeoTag};
+use gslb_core::zone::{NsPrefix, Zone};
+use tokio::sync::watch;
+
+use super::glue::PeerName;
+use crate::config::Settings;
+use crate::controller::context::Context;
+
+/// Handle around the rosters of all zones.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    own: GeoTag,
+    prefix: NsPrefix,
+    /// The fleet as it is configured; `None`: its members are found.
+    listed: Option<BTreeSet<GeoTag>>,
+    /// Whether a provider is read besides the parents.
+    provider: bool,
+    rosters: Mutex<BTreeMap<DomainName, Roster>>,
+    changed: watch::Sender<u64>,
+}
+
+impl Fleet {
+    pub(crate) fn new(settings: &Settings, provider: bool) -> Self {
+        Self {
+            own: settings.geo_tag.clone(),
+            prefix: settings.ns_prefix.clone(),
+            listed: (!settings.finds_peers()).then(|| settings.static_peers()),
+            provider,
+            rosters: Mutex::default(),
+            changed: watch::Sender::new(0),
+        }
+    }
+
+    /// Whether the members are found, not listed.
+    pub(crate) fn is_found(&self) -> bool {
+        self.listed.is_none()
+    }
+
+    /// Who belongs to it now.
+    pub(crate) fn members(&self) -> Members {
+        match &self.listed {
+            Some(tags) => Members::Listed(tags.clone()),
+            None => {
+                let rosters = self.lock();
+                Members::Found(rosters.iter().map(|(zone, roster)| (zone.clone(), roster.found())).collect())
+            }
+        }
+    }
+
+    /// Tells when a name came or went.
+    pub(crate) fn changed(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Keeps rosters of exactly these zones. `known`: the name servers that an earlier run told of.
+    fn keep(&self, zones: &[Zone], known: &BTreeSet<(DomainName, Ipv4Addr)>) {
+        let mut rosters = self.lock();
+        rosters.retain(|_, roster| zones.contains(roster.zone()));
+        for zone in zones {
+            rosters.entry(zone.name().clone()).or_insert_with(|| {
+                let names = known.iter().map(|(name, _)| name);
+                let (prefix, own) = (self.prefix.clone(), self.own.clone());
+                Roster::new(zone.clone(), prefix, own, self.provider, names)
+            });
+        }
+    }
+
+    /// Takes in a read of a zone's delegation; gives who came and who went.
+    pub(crate) fn hear(&self, zone: &DomainName, source: Source, sighting: &Sighting) -> Vec<Move> {
+        let mut rosters = self.lock();
+        let Some(roster) = rosters.get_mut(zone) else { return Vec::new() };
+        let before = roster.names().count();
+        let moves = roster.hear(source, sighting);
+        // A second name of a known cluster moves nobody, and is to be looked up.
+        let changed = !moves.is_empty() || roster.names().count() != before;
+        drop(rosters);
+        if changed {
+            self.changed.send_modify(|version| *version += 1);
+        }
+        moves
+    }
+
+    /// Whether a source of a zone's delegation should be read again soon.
+    pub(crate) fn asks_for(&self, zone: &DomainName, source: Source) -> bool {
+        self.lock().get(zone).is_some_and(|roster| roster.asks_for(source))
+    }
+
+    /// The peers' name server names in these zones.
+    pub(crate) fn names(&self, zones: &[Zone]) -> BTreeMap<PeerName, GeoTag> {
+        let mut names = BTreeMap::new();
+        if let Some(listed) = &self.listed {
+            for zone in zones {
+                for tag in listed.iter().filter(|tag| **tag != self.own) {
+                    // A name beyond the limits was refused with its zone already.
+                    if let Ok(ns_name) = zone.ns_name(&self.prefix, tag) {
+                        names.insert((zone.name().clone(), ns_name), tag.clone());
+                    }
+                }
+            }
+        }
+        for (zone, roster) in &*self.lock() {
+            let peers = roster.names().map(|(name, tag)| ((zone.clone(), name.clone()), tag.clone()));
+            names.extend(peers);
+        }
+        names
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<DomainName, Roster>> {
+        self.rosters.lock().expect("no panic while the rosters are locked")
+    }
+}
+
+/// Follows the zones, and has the book of views know the members. Gives whether they are others than before.
+pub(crate) fn keep(context: &Context) -> bool {
+    if !context.fleet.is_found() {
+        return false;
+    }
+    context.fleet.keep(&context.served_zones(), &context.known_servers());
+    context.book.set_members(|| context.fleet.members(), context.now())
+}
