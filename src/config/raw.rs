@@ -27,7 +27,11 @@ const fn secret(name: &'static str, meaning: &'static str) -> Variable {
 /// Every variable that is read. The first part is k8gb's (contract §7.1), the second ours.
 pub const VARIABLES: &[Variable] = &[
     var("CLUSTER_GEO_TAG", "", "Tag of this cluster. Required."),
-    var("EXT_GSLB_CLUSTERS_GEO_TAGS", "", "Tags of the peers, comma separated; may contain the own."),
+    var(
+        "EXT_GSLB_CLUSTERS_GEO_TAGS",
+        "",
+        "Tags of the peers, comma separated; may contain the own. With Infoblox they are found if it is empty.",
+    ),
     var("DNS_ZONES", "", "Zones: parent:zone:negativeTTL, separated by semicolons."),
     var(
         "EDGE_DNS_SERVERS",
