@@ -129,3 +129,27 @@ fn a_credential_file_that_is_not_there_yet_is_a_warning() {
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("warning: INFOBLOX_WAPI_PASSWORD_FILE names /nowhere/password"), "{text}");
 }
+
+#[test]
+fn a_change_log_file_that_can_be_made_is_not_left_behind_by_a_check_and_one_that_cannot_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |path: &Path| {
+        let log = [("CHANGE_LOG_FILE", path.to_str().unwrap())];
+        ended(folder.path(), &["run", "--print-config"], &[&MINIMAL, &log])
+    };
+    let new = folder.path().join("changes.jsonl");
+    assert_eq!(check(&new).0, 0);
+    assert!(!new.exists());
+    // A folder is no file.
+    let (code, text) = check(folder.path());
+    assert_eq!(code, 78, "{text}");
+}
+
+#[test]
+fn files_of_a_grid_that_is_not_used_are_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let idle = [("INFOBLOX_CA_FILE", "/nowhere/ca"), ("INFOBLOX_WAPI_PASSWORD_FILE", "/nowhere/password")];
+    let (code, text) = ended(folder.path(), &["run", "--print-config"], &[&MINIMAL, &idle]);
+    assert_eq!(code, 0, "{text}");
+    assert!(!text.contains("warning"), "{text}");
+}

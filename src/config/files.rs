@@ -36,7 +36,9 @@ fn check(raw: &RawConfig) -> (Vec<Problem>, Vec<Warning>) {
     let named =
         |name: &'static str| Some((name, raw.written(name)?.trim())).filter(|(_, path)| !path.is_empty());
     let mut problems = Vec::new();
-    for (name, path) in READ_AT_START.into_iter().filter_map(named) {
+    let idle = |name: &str| name.starts_with("INFOBLOX_") && raw.value("INFOBLOX_GRID_HOST").is_empty();
+    let read = READ_AT_START.into_iter().filter(|name| !idle(name));
+    for (name, path) in read.filter_map(named) {
         if let Err(error) = std::fs::read(path) {
             let fix = "name a file that this process can read";
             problems.push(Problem::with_value(name, path, format!("the file cannot be read ({error})"), fix));
@@ -48,7 +50,7 @@ fn check(raw: &RawConfig) -> (Vec<Problem>, Vec<Warning>) {
         let fix = "name a file in a folder that exists and that this process can write to";
         problems.push(Problem::with_value(name, path, format!("the file cannot be written ({error})"), fix));
     }
-    let later = READ_LATER.into_iter().filter_map(named);
+    let later = READ_LATER.into_iter().filter(|name| !idle(name)).filter_map(named);
     let warnings = later.filter_map(|(variable, path)| {
         let error = std::fs::read(path).err()?;
         let text =
@@ -58,15 +60,11 @@ fn check(raw: &RawConfig) -> (Vec<Problem>, Vec<Warning>) {
     (problems, warnings.collect())
 }
 
-/// Whether the file can be appended to; makes none.
+/// Whether the file can be appended to. One that is not there is made, which alone tells, and removed again.
 fn appendable(path: &Path) -> io::Result<()> {
     if path.exists() {
         return OpenOptions::new().append(true).open(path).map(drop);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let metadata = std::fs::metadata(folder)?;
-    match metadata.is_dir() && !metadata.permissions().readonly() {
-        true => Ok(()),
-        false => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
-    }
+    OpenOptions::new().append(true).create_new(true).open(path)?;
+    std::fs::remove_file(path)
 }
