@@ -49,6 +49,7 @@ fn the_page_for_those_who_come_from_k8gb_tells_the_fate_of_every_variable() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/from-k8gb.md");
     let page = fs::read_to_string(path).unwrap();
     let of_k8gb = VARIABLES.iter().take_while(|variable| variable.name != "PEER_SWEEP_SECONDS");
-    let missing: Vec<_> = of_k8gb.filter(|variable| !page.contains(&format!("`{}`", variable.name))).collect();
+    let missing: Vec<_> =
+        of_k8gb.filter(|variable| !page.contains(&format!("`{}`", variable.name))).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

@@ -61,8 +61,10 @@ pub enum ExposureProblem {
     },
 }
 
-const HOST_NAMES: &str = "k8gb.io/exposed-hostnames";
-const ADDRESSES: &str = "k8gb.io/exposed-ip-addresses";
+/// Annotation of a Gslb: comma list of names whose addresses to answer with; wins over the list of addresses.
+pub const HOST_NAMES: &str = "k8gb.io/exposed-hostnames";
+/// Annotation of a Gslb: comma list of the addresses to answer with, instead of discovered ones.
+pub const ADDRESSES: &str = "k8gb.io/exposed-ip-addresses";
 
 impl RawExposure<'_> {
     /// Takes the first that is there. One that is there and wrong is not passed over: what was in force stays.

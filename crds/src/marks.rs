@@ -7,9 +7,9 @@ pub const PRIMARY_GEO_TAG: &str = "k8gb.io/primary-geotag";
 /// Annotation of an Ingress: becomes `dnsTtlSeconds`.
 pub const DNS_TTL_SECONDS: &str = "k8gb.io/dns-ttl-seconds";
 /// Annotation of a Gslb: comma list of the addresses to answer with, instead of discovered ones.
-pub const EXPOSED_IP_ADDRESSES: &str = "k8gb.io/exposed-ip-addresses";
+pub const EXPOSED_IP_ADDRESSES: &str = gslb_core::exposure::ADDRESSES;
 /// Annotation of a Gslb: comma list of names whose addresses to answer with; wins over the list of addresses.
-pub const EXPOSED_HOSTNAMES: &str = "k8gb.io/exposed-hostnames";
+pub const EXPOSED_HOSTNAMES: &str = gslb_core::exposure::HOST_NAMES;
 /// Annotation of a Gslb: the one host of a Service, TCPRoute or UDPRoute reference.
 pub const HOSTNAME: &str = "k8gb.io/hostname";
 
