@@ -190,8 +190,13 @@ fn serving_condition(publication: &Publication) -> Condition {
 fn answered_by(publication: &Publication) -> String {
     let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for host in &publication.hosts {
-        let sites = host.decision.iter().flat_map(|decision| decision.answer.sites());
-        let sites = sites.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let sites = match &host.decision {
+            Some(decision) => {
+                let sites = decision.answer.sites().map(ToString::to_string);
+                format!("by {}", sites.collect::<Vec<_>>().join(", "))
+            }
+            None => "as before, until the other clusters have answered".to_owned(),
+        };
         let here = match host.health {
             Health::Healthy => String::new(),
             health @ (Health::Unhealthy | Health::NotFound) => format!(" ({health} here)"),
@@ -202,9 +207,9 @@ fn answered_by(publication: &Publication) -> String {
     let group = |(sites, hosts): (String, Vec<&str>)| {
         let named = hosts.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
         match hosts.len().saturating_sub(MOST_NAMED) {
-            _ if only => format!("every host is answered by {sites}"),
-            0 => format!("{named}: {sites}"),
-            more => format!("{named} and {more} more: {sites}"),
+            _ if only => format!("every host is answered {sites}"),
+            0 => format!("{named} {sites}"),
+            more => format!("{named} and {more} more {sites}"),
         }
     };
     groups.into_iter().map(group).collect::<Vec<_>>().join("; ")

@@ -303,6 +303,9 @@ fn publish_host(
     if waiting {
         endpoints.retain(|endpoint| endpoint.owner_name != served.host);
         endpoints.extend(seen.standing.get(&served.host).map(|standing| standing.endpoint.clone()));
+    } else if decision.answer == Answer::Unsure && !seen.members.are_known(&served.host) {
+        // Who could be asked is not known, which is no word about those who were answered.
+        endpoints.extend(standing_of_others(seen, &served.host));
     }
     let own = endpoints.iter().find(|endpoint| endpoint.owner_name == served.host);
     let targets = own.map(|endpoint| endpoint.targets.clone()).unwrap_or_default();
@@ -325,6 +328,13 @@ fn publish_host(
         decision: (!waiting).then_some(decision),
         targets,
     });
+}
+
+/// The live record of a host without this cluster's own addresses.
+fn standing_of_others(seen: &Observation<'_>, host: &DomainName) -> Option<Endpoint> {
+    let mut endpoint = seen.standing.get(host)?.endpoint.clone();
+    endpoint.targets.retain(|target| !seen.exposed.targets.contains(target));
+    (!endpoint.targets.is_empty()).then_some(endpoint)
 }
 
 #[cfg(test)]

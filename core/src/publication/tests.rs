@@ -172,7 +172,7 @@ fn serving_says_which_clusters_answer_and_how_it_is_here() {
     assert_eq!(serving(failed()), "every host is answered by nyc (Unhealthy here)");
     assert_eq!(
         serving(failed().host(OTHER, "api", Health::Healthy)),
-        "api.glb.example.org: fra; shop.glb.example.org: nyc (Unhealthy here)"
+        "api.glb.example.org by fra; shop.glb.example.org by nyc (Unhealthy here)"
     );
 }
 
@@ -223,6 +223,25 @@ fn the_members_of_a_found_fleet_are_those_of_the_hosts_zone() {
     let other = zone("example.net", [tag("fra"), tag("nyc")].into());
     let alone = Pass { members: Members::Found([ours, other].into()), ..pass().healthy(HOST) };
     assert_eq!((alone.publish().peers().0, alone.publish().peers().1), (Truth::True, "NoPeers"));
+}
+
+#[test]
+fn while_the_fleet_is_not_known_the_others_who_were_answered_stand() {
+    let failed = pass().host(HOST, "shop", Health::Unhealthy);
+    let stood = Pass { members: found(&["fra"], false), ..failed }.standing(HOST, &[FRA, NYC].concat());
+    assert_eq!(stood.publish().endpoints, [record(HOST, NYC)]);
+    assert_eq!(stood.publish().serving().1, "SiteUnknown");
+    let known = Pass { members: found(&["fra"], true), ..stood };
+    assert_eq!(known.publish().endpoints, []);
+}
+
+#[test]
+fn a_record_that_stands_until_the_peers_are_heard_is_told_as_such() {
+    let standing = pass().healthy(HOST).waiting(HOST).standing(HOST, NYC).publish();
+    assert_eq!(
+        standing.serving().2,
+        "every host is answered as before, until the other clusters have answered"
+    );
 }
 
 /// Design §2.4: the name exists, and the other clusters may serve it.
