@@ -229,9 +229,7 @@ const BEHAVIOURS: &[(&str, &[(u16, &str)])] = &[
 
 /// Not built yet: first and last number, and why.
 const OPEN: &[(u16, u16, &str)] = &[
-    (10, 20, "annotated Ingresses are being built"),
     (79, 92, "the legacy group is being built"),
-    (95, 95, "belongs to annotated Ingresses"),
     (99, 99, "the DNS server does not know the place of a client yet"),
 ];
 
@@ -395,11 +393,9 @@ const FAULTS: &[(&str, &[(u16, &str)])] = &[
 
 /// Faults that no test shows to be avoided: first and last number, and why.
 const FAULTS_OPEN: &[(u16, u16, &str)] = &[
-    (12, 12, "annotated Ingresses are being built"),
     (29, 29, "health counts as in k8gb; thresholds and damping have no date"),
     (50, 50, "no test counts the passes after an own write"),
     (80, 86, "the legacy group is being built"),
-    (91, 91, "annotated Ingresses are being built"),
     (94, 94, "a member that is gone is told, and not removed"),
 ];
 

@@ -8,7 +8,8 @@
 //!
 //! 1. [`name`], [`ttl`], [`zone`]: what everything is called, and which hosts a zone can serve.
 //! 2. [`strategy`], [`health`], [`target`]: what a Gslb asks for, and what the cluster has to offer; [`reference`],
-//!    [`exposure`], [`lookup`]: which object names hosts and Services, and where its addresses come from.
+//!    [`exposure`], [`lookup`]: which object names hosts and Services, and where its addresses come from;
+//!    [`annotated`]: the Gslb that an Ingress asks for.
 //! 3. [`fleet`], [`reply`], [`peer`]: who the other clusters are, what they say, and what a silence is worth.
 //! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
 //! 5. [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb, and how all of it is told
@@ -18,6 +19,7 @@
 //!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones.
 //! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
 
+pub mod annotated;
 pub mod change;
 pub mod changelog;
 pub mod claim;

@@ -24,7 +24,7 @@ use super::registry::Dependency;
 use super::zone_delegation::live::ZoneFacts;
 use gslb_provider_external_dns::is_delegation;
 
-use super::{Trigger, Triggers, gslb, zone_delegation};
+use super::{Trigger, Triggers, annotated, gslb, zone_delegation};
 use crate::watch_retry::Pauses;
 use gslb_core::publication::ServiceName;
 use gslb_core::reference::ObjectKind;
@@ -71,6 +71,12 @@ fn ingresses(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
         for changed in all {
             if changed.after.is_none() {
                 context.writer.forget(gslb::embedded::WHAT, changed.key);
+                context.announcer.forget(annotated::WHAT, changed.key);
+            }
+            let asks =
+                |facts: Option<&super::facts::IngressFacts>| facts.map(|facts| facts.annotated.clone());
+            if asks(changed.before) != asks(changed.after) {
+                triggers.send(Trigger::Ingress(changed.key.clone()));
             }
             wake_dependents(context, triggers, ObjectKind::Ingress, changed.key);
         }
@@ -163,20 +169,26 @@ async fn gslbs(context: &Context, triggers: &Triggers, mut writer: StoreWriter<g
             Ok(Event::Apply(gslb)) => {
                 store(&mut writer, &event);
                 triggers.send(Trigger::Gslb(Key::of(gslb)));
+                triggers.send(Trigger::Ingress(Key::of(gslb)));
             }
             // A pass that finds no object forgets it: whatever pass was under way has ended by then.
             Ok(Event::Delete(gslb)) => {
                 store(&mut writer, &event);
+                context.writer.forget(annotated::WHAT, &Key::of(gslb));
                 triggers.send(Trigger::Gslb(Key::of(gslb)));
+                triggers.send(Trigger::Ingress(Key::of(gslb)));
             }
             Ok(Event::InitDone) => {
                 let before: Vec<Key> =
                     triggers.gslb_store.state().iter().map(|gslb| Key::of(&**gslb)).collect();
                 store(&mut writer, &event);
-                for key in before {
-                    triggers.send(Trigger::Gslb(key));
+                context.writer.forget_unlisted(annotated::WHAT, |_| false);
+                let listed = triggers.gslb_store.state();
+                let listed = listed.iter().map(|gslb| Key::of(&**gslb));
+                for key in before.into_iter().chain(listed).collect::<BTreeSet<_>>() {
+                    triggers.send(Trigger::Gslb(key.clone()));
+                    triggers.send(Trigger::Ingress(key));
                 }
-                triggers.send(Trigger::AllGslbs);
             }
             Ok(Event::Init | Event::InitApply(_)) => store(&mut writer, &event),
             Err(error) => {

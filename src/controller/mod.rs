@@ -3,6 +3,7 @@
 //! Every input is watched and reduced to facts ([`inputs`], [`kinds`], [`names`]); whatever changes triggers the passes that depend
 //! on it ([`registry`]); a pass is always observe, decide (in `gslb-core`), apply, report.
 
+pub(crate) mod annotated;
 pub(crate) mod announce;
 pub(crate) mod cache;
 pub(crate) mod cluster;
@@ -63,6 +64,8 @@ pub(crate) enum Trigger {
     AllGslbs,
     ZoneDelegation(Key),
     AllZoneDelegations,
+    /// An Ingress may ask for a Gslb of its own.
+    Ingress(Key),
 }
 
 /// Where triggers go.
@@ -70,6 +73,7 @@ pub(crate) enum Trigger {
 pub(crate) struct Triggers {
     pub(crate) gslbs: mpsc::UnboundedSender<ObjectRef<gslb::Guarded>>,
     pub(crate) zones: mpsc::UnboundedSender<ObjectRef<zone_delegation::Guarded>>,
+    pub(crate) ingresses: mpsc::UnboundedSender<Key>,
     pub(crate) gslb_store: Store<gslb::Guarded>,
     pub(crate) zone_store: Store<zone_delegation::Guarded>,
 }
@@ -93,6 +97,7 @@ impl Triggers {
                     self.zones.send(ObjectRef::from_obj(&*zone)).unwrap_or_default();
                 }
             }
+            Trigger::Ingress(key) => self.ingresses.send(key).unwrap_or_default(),
         }
     }
 }

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::cache::{Chain, Key};
 use super::context::Context;
 use super::inputs::{self, Writers};
-use super::{Failures, Pass, PassError, Trigger, Triggers, gslb, kinds, names, zone_delegation};
+use super::{Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, zone_delegation};
 use crate::health::{Progress, Readiness};
 use crate::peer;
 use crate::peer::ask::PeerQuestions;
@@ -51,7 +51,9 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
     let (zone_store, zone_writer) = reflector::store();
     let (gslbs, gslb_queue) = mpsc::unbounded_channel();
     let (zones, zone_queue) = mpsc::unbounded_channel();
-    let triggers = Triggers { gslbs, zones, gslb_store: gslb_store.clone(), zone_store: zone_store.clone() };
+    let (ingresses, ingress_queue) = mpsc::unbounded_channel();
+    let triggers =
+        Triggers { gslbs, zones, ingresses, gslb_store: gslb_store.clone(), zone_store: zone_store.clone() };
     let context = start.context;
     let pass = Arc::new(Pass {
         context: Arc::clone(&context),
@@ -75,6 +77,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
         tasks.spawn(names::run(Arc::clone(&context), triggers.clone()));
         tasks.spawn(bootstrap(Arc::clone(&context)));
+        tasks.spawn(annotated::run(Arc::clone(&pass), ingress_queue));
         tasks.spawn(zone_delegation::corefile::keep(Arc::clone(&context)));
         triggers.send(Trigger::AllGslbs);
         triggers.send(Trigger::AllZoneDelegations);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
 
+mod annotated_ingress;
 mod bad_input;
 mod delegation;
 mod discovery;

@@ -1,5 +1,6 @@
 //! From Kubernetes objects to the facts that a pass needs. Pure.
 
+pub(crate) mod annotated;
 pub(crate) mod embedded;
 pub(crate) mod gateway;
 pub(crate) mod istio;
@@ -15,6 +16,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
 use kube::ResourceExt;
 
+use annotated::Annotated;
 use embedded::Embedded;
 
 /// Label by which a slice names its Service.
@@ -31,6 +33,8 @@ pub(crate) struct IngressFacts {
     pub(crate) ip_source: bool,
     /// What a Gslb wrote, if it belongs to one.
     pub(crate) embedded: Option<Box<Embedded>>,
+    /// What it asks of a Gslb of its own.
+    pub(crate) annotated: Box<Annotated>,
 }
 
 /// What counts of a Service.
@@ -56,6 +60,7 @@ impl From<Ingress> for IngressFacts {
     fn from(ingress: Ingress) -> Self {
         let namespace = ingress.namespace().unwrap_or_default();
         let embedded = Embedded::read(&ingress).map(Box::new);
+        let annotated = Box::new(Annotated::read(&ingress));
         let labels = ingress.labels().clone();
         let ip_source = ingress.labels().get(marks::IP_SOURCE).is_some_and(|value| value == marks::TRUE);
         let rules = ingress.spec.and_then(|spec| spec.rules).unwrap_or_default();
@@ -70,7 +75,7 @@ impl From<Ingress> for IngressFacts {
         let entries = ingress.status.and_then(|status| status.load_balancer).and_then(|lb| lb.ingress);
         let entries = entries.unwrap_or_default().into_iter();
         let shown = shown(entries.map(|entry| (entry.ip, entry.hostname)));
-        Self { labels, servers: servers.collect(), shown, ip_source, embedded }
+        Self { labels, servers: servers.collect(), shown, ip_source, embedded, annotated }
     }
 }
 
