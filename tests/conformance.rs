@@ -229,7 +229,8 @@ const BEHAVIOURS: &[(&str, &[(u16, &str)])] = &[
 
 /// Not built yet: first and last number, and why.
 const OPEN: &[(u16, u16, &str)] = &[
-    (79, 92, "the legacy group is being built"),
+    (81, 86, "the migration is being built"),
+    (89, 92, "the migration is being built"),
     (99, 99, "the DNS server does not know the place of a client yet"),
 ];
 
@@ -395,7 +396,7 @@ const FAULTS: &[(&str, &[(u16, &str)])] = &[
 const FAULTS_OPEN: &[(u16, u16, &str)] = &[
     (29, 29, "health counts as in k8gb; thresholds and damping have no date"),
     (50, 50, "no test counts the passes after an own write"),
-    (80, 86, "the legacy group is being built"),
+    (80, 83, "the migration is being built"),
     (94, 94, "a member that is gone is told, and not removed"),
 ];
 

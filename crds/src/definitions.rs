@@ -5,7 +5,7 @@ use kube::CustomResourceExt;
 
 use crate::refine::refine;
 use crate::{
-    DnsEndpoint, Gslb, ProviderChange, ZoneDelegation, dns_endpoint, gslb, marks, provider_change,
+    DnsEndpoint, Gslb, ProviderChange, ZoneDelegation, dns_endpoint, gslb, legacy, marks, provider_change,
     zone_delegation,
 };
 
@@ -19,6 +19,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
         .insert(marks::API_APPROVED.to_owned(), marks::API_APPROVED_DNS_ENDPOINT.to_owned());
     vec![
         refine(Gslb::crd(), gslb::rules()),
+        legacy::definition(),
         refine(ZoneDelegation::crd(), zone_delegation::rules()),
         dns_endpoint,
         refine(ProviderChange::crd(), provider_change::rules()),

@@ -1,5 +1,7 @@
 //! Every annotation, label and finalizer key (contract §1.7), and what we add.
 
+use kube::ResourceExt;
+
 /// Annotation of an Ingress: its presence asks for a Gslb, its value is the strategy type.
 pub const STRATEGY: &str = "k8gb.io/strategy";
 /// Annotation of an Ingress: becomes `primaryGeoTag`.
@@ -12,6 +14,17 @@ pub const EXPOSED_IP_ADDRESSES: &str = gslb_core::exposure::ADDRESSES;
 pub const EXPOSED_HOSTNAMES: &str = gslb_core::exposure::HOST_NAMES;
 /// Annotation of a Gslb: the one host of a Service, TCPRoute or UDPRoute reference.
 pub const HOSTNAME: &str = "k8gb.io/hostname";
+
+/// Prefixes of annotations of a Gslb: the one of today, and the one of the legacy group.
+const PREFIXES: [&str; 2] = ["k8gb.io/", "k8gb.absa.oss/"];
+
+/// An annotation of a Gslb, also under its old prefix; the new one wins (C075).
+pub fn annotation<'a>(gslb: &'a impl ResourceExt, key: &str) -> Option<&'a str> {
+    let [new, old] = PREFIXES;
+    let old = key.strip_prefix(new).map(|name| format!("{old}{name}"));
+    let annotations = gslb.annotations();
+    annotations.get(key).or_else(|| annotations.get(&old?)).map(String::as_str)
+}
 
 /// Label of an Ingress made from `spec.ingress`; its value is [`MANAGED_BY_GSLB`].
 pub const MANAGED_BY: &str = "app.k8gb.io/managed-by";

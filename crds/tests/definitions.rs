@@ -73,10 +73,14 @@ fn facts(crd: &Value) -> Vec<String> {
     lines.split_off(1)
 }
 
+/// The definition of a kind; of the legacy group only by its full name.
 fn definition(plural: &str) -> Value {
     let crds: BTreeMap<String, Value> = gslb_crds::all()
         .iter()
-        .map(|crd| (crd.spec.names.plural.clone(), serde_json::to_value(crd).unwrap()))
+        .map(|crd| match crd.spec.group.as_str() {
+            "k8gb.absa.oss" => (crd.metadata.name.clone().unwrap(), serde_json::to_value(crd).unwrap()),
+            _ => (crd.spec.names.plural.clone(), serde_json::to_value(crd).unwrap()),
+        })
         .collect();
     crds[plural].clone()
 }
@@ -307,6 +311,28 @@ fn fields_types_defaults_and_requirements_agree_with_the_contract() {
     ] {
         assert_eq!(facts(&definition(plural)), lines(table), "{plural}");
     }
+}
+
+/// Contract §1.1 and §1.2: the same kind, but for one field.
+#[test]
+fn the_legacy_gslb_is_the_canonical_one_without_a_health_policy() {
+    let legacy = definition("gslbs.k8gb.absa.oss");
+    let mut wanted = lines(GSLB);
+    wanted.retain(|line| !line.starts_with("spec.serviceHealthPolicy"));
+    assert_eq!(facts(&legacy), wanted);
+    let canonical = definition("gslbs");
+    let of = |pointer: &str| (legacy.pointer(pointer).cloned(), canonical.pointer(pointer).cloned());
+    for same in [
+        "/spec/names",
+        "/spec/scope",
+        "/spec/versions/0/name",
+        "/spec/versions/0/additionalPrinterColumns",
+        "/spec/versions/0/subresources",
+    ] {
+        let (legacy, canonical) = of(same);
+        assert!(legacy.is_some() && legacy == canonical, "{same}");
+    }
+    assert_eq!(legacy["spec"]["group"], "k8gb.absa.oss");
 }
 
 /// Conformance 3.

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use gslb_core::annotated::{Standing, Step, Wanted, step};
+use gslb_core::group::Group;
 use gslb_crds::{Gslb, marks};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::networking::v1::Ingress;
 use kube::api::{DeleteParams, Preconditions};
-use kube::runtime::reflector::ObjectRef;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cache::{Chain, Key};
 use super::facts::annotated::Annotated;
+use super::gslb::group::Id;
 use super::write::{Live, Need, Write};
 use super::{Pass, gslb, unless_gone};
 use crate::kube_call::in_time;
@@ -77,8 +78,7 @@ async fn reconcile(pass: &Pass, key: &Key) -> kube::Result<Option<Duration>> {
     if ingress.out_of_question {
         return Ok(None);
     }
-    let store = &pass.triggers.gslb_store;
-    let seen = store.get(&ObjectRef::new(&key.name).within(&key.namespace));
+    let seen = pass.triggers.gslb(&Id { key: key.clone(), group: Group::Canonical });
     let note = match step(&ingress.annotations, standing(seen.as_deref(), key, &ingress.uid)) {
         Step::Nothing => None,
         Step::Apply(wanted) => return apply(pass, key, &ingress, seen.as_deref(), &wanted).await,
@@ -142,9 +142,10 @@ async fn apply(
 ) -> kube::Result<Option<Duration>> {
     let context = &pass.context;
     let now = context.now();
-    let live = seen
-        .and_then(|guarded| guarded.0.as_ref().ok())
-        .map(|gslb| Live { resource_version: gslb.resource_version().unwrap_or_default(), view: view(gslb) });
+    let live = seen.and_then(gslb::Guarded::read).map(|gslb| Live {
+        resource_version: gslb.resource_version().unwrap_or_default(),
+        view: view(&gslb),
+    });
     let body = body(key, ingress, seen, wanted);
     let desired = view_of_body(&body);
     let writer = &context.writer;

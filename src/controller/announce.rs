@@ -100,7 +100,9 @@ impl Announcer {
     /// Publishes events; one that cannot be stored is logged, and does not fail the pass.
     pub(crate) async fn publish(&self, events: &[Event], object: &ObjectReference) {
         for event in events {
-            if let Err(error) = self.store(event, object).await {
+            let now = Timestamp::now();
+            let name = format!("{}.{:x}", object.name.as_deref().unwrap_or_default(), now.as_nanosecond());
+            if let Err(error) = self.store(event, object, name, now).await {
                 let name = object.name.as_deref().unwrap_or_default();
                 tracing::warn!(error = %Chain(&error), name, reason = event.reason, "An event could not be stored.");
             }
@@ -109,13 +111,17 @@ impl Announcer {
 
     /// Stores one event. Not with the recorder of `kube`: it counts events of one reason together under the first
     /// one's sentence, and ours differ.
-    async fn store(&self, event: &Event, object: &ObjectReference) -> kube::Result<()> {
-        let now = Timestamp::now();
+    async fn store(
+        &self,
+        event: &Event,
+        object: &ObjectReference,
+        name: String,
+        now: Timestamp,
+    ) -> kube::Result<()> {
         let namespace = object.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let name = object.name.as_deref().unwrap_or_default();
         let stored = events::v1::Event {
             metadata: ObjectMeta {
-                name: Some(format!("{name}.{:x}", now.as_nanosecond())),
+                name: Some(name),
                 namespace: Some(namespace.clone()),
                 ..ObjectMeta::default()
             },
@@ -157,6 +163,31 @@ impl Announcer {
     /// Publishes one event about something good or neutral that no condition tells, each time.
     pub(crate) async fn inform(&self, reason: &str, note: String, object: &ObjectReference) {
         self.publish(&[word(EventType::Normal, reason, note)], object).await;
+    }
+
+    /// Publishes one event about an object, once for as long as the cluster remembers it: also a restart does not
+    /// repeat it.
+    pub(crate) async fn warn_once(
+        &self,
+        (kind, key): (&'static str, Key),
+        reason: &str,
+        note: String,
+        object: &ObjectReference,
+    ) {
+        let told = {
+            let mut warned = self.warned.lock().expect("no panic while the warnings are locked");
+            warned.insert((kind, key), note.clone())
+        };
+        if told.is_some() {
+            return;
+        }
+        let event = word(EventType::Warning, reason, note);
+        let name = format!("{}.{}", reason.to_lowercase(), object.uid.as_deref().unwrap_or_default());
+        match self.store(&event, object, name, Timestamp::now()).await {
+            Ok(()) => {}
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            Err(error) => tracing::warn!(error = %Chain(&error), reason, "An event could not be stored."),
+        }
     }
 
     /// Forgets a deleted object.

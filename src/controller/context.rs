@@ -15,6 +15,7 @@ use kube::Client;
 use super::announce::Announcer;
 use super::cache::{Cache, Key};
 use super::facts::{IngressFacts, ServiceFacts};
+use super::gslb::group::Id;
 use super::gslb::live::EndpointFacts;
 use super::kinds::Kinds;
 use super::names::Names;
@@ -55,7 +56,7 @@ pub(crate) struct Context {
     pub(crate) writer: Writer,
     pub(crate) announcer: Announcer,
     /// The addresses that each Gslb had last; `None`: it is known to have none.
-    pub(crate) addresses: Mutex<BTreeMap<Key, Option<LastAddresses>>>,
+    pub(crate) addresses: Mutex<BTreeMap<Id, Option<LastAddresses>>>,
     pub(crate) metrics: Metrics,
     pub(crate) clock: Clock,
 }

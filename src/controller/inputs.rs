@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use gslb_crds::DnsEndpoint;
+use gslb_crds::{DnsEndpoint, Gslb, LegacyGslb};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
@@ -16,6 +16,7 @@ use kube::runtime::reflector::store::Writer as StoreWriter;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 
 use super::cache::{Chain, Changed, Key};
 use super::context::Context;
@@ -24,8 +25,10 @@ use super::registry::Dependency;
 use super::zone_delegation::live::ZoneFacts;
 use gslb_provider_external_dns::is_delegation;
 
-use super::{Trigger, Triggers, annotated, gslb, zone_delegation};
+use super::gslb::group::{ByGroup, Id};
+use super::{Trigger, Triggers, annotated, gslb, kinds, zone_delegation};
 use crate::watch_retry::Pauses;
+use gslb_core::group::Group;
 use gslb_core::publication::ServiceName;
 use gslb_core::reference::ObjectKind;
 
@@ -35,8 +38,10 @@ const LAST_RETRY: Duration = Duration::from_millis(1500);
 
 /// The store writers of the two kinds that are reconciled.
 pub(crate) struct Writers {
-    pub(crate) gslbs: StoreWriter<gslb::Guarded>,
+    pub(crate) gslbs: ByGroup<StoreWriter<gslb::Guarded>>,
     pub(crate) zones: StoreWriter<zone_delegation::Guarded>,
+    /// Whether there was any answer about the legacy group.
+    pub(crate) legacy_heard: watch::Sender<bool>,
 }
 
 /// Follows all watches until the daemon ends.
@@ -48,7 +53,12 @@ pub(crate) async fn follow(context: Arc<Context>, triggers: Triggers, writers: W
         endpoints(&context, &triggers),
         zones(&context, &triggers, writers.zones),
     );
-    futures::future::join(secondary, gslbs(&context, &triggers, writers.gslbs)).await;
+    let ByGroup { canonical, legacy } = writers.gslbs;
+    let primary = futures::future::join(
+        gslbs::<DeserializeGuard<Gslb>>(&context, &triggers, canonical, LAST_RETRY, || ()),
+        legacy_gslbs(&context, &triggers, legacy, &writers.legacy_heard),
+    );
+    futures::future::join(secondary, primary).await;
 }
 
 /// Waits until every input has been read whole once.
@@ -132,7 +142,7 @@ fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
             if changed.key.namespace == context.settings.namespace && is_delegation(&changed.key.name) {
                 triggers.send(Trigger::AllZoneDelegations);
             }
-            triggers.send(Trigger::Gslb(changed.key.clone()));
+            triggers.send(Trigger::Named(changed.key.clone()));
         }
     })
 }
@@ -161,53 +171,131 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
         .await;
 }
 
-async fn gslbs(context: &Context, triggers: &Triggers, mut writer: StoreWriter<gslb::Guarded>) {
-    let events = stream::<gslb::Guarded>(context, &watcher::Config::default());
+/// The legacy group, which not every cluster has: it costs a request now and then, and stops nobody.
+async fn legacy_gslbs(
+    context: &Context,
+    triggers: &Triggers,
+    writer: StoreWriter<gslb::Guarded>,
+    heard: &watch::Sender<bool>,
+) {
+    gslbs::<DeserializeGuard<LegacyGslb>>(context, triggers, writer, kinds::LAST_RETRY, || {
+        heard.send_replace(true);
+    })
+    .await;
+}
+
+/// Follows the Gslbs of one group; `heard` is called at each first word: a whole list, or a failure.
+async fn gslbs<G>(
+    context: &Context,
+    triggers: &Triggers,
+    mut writer: StoreWriter<gslb::Guarded>,
+    longest_pause: Duration,
+    heard: impl Fn(),
+) where
+    G: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + Into<gslb::Guarded>,
+    G: 'static,
+{
+    let events = stream_with::<G>(context, &watcher::Config::default(), longest_pause);
     let mut events = std::pin::pin!(events);
+    let mut told = None;
     while let Some(event) = events.next().await {
-        match &event {
-            Ok(Event::Apply(gslb)) => {
-                store(&mut writer, &event);
-                triggers.send(Trigger::Gslb(Key::of(gslb)));
-                triggers.send(Trigger::Ingress(Key::of(gslb)));
-            }
-            // A pass that finds no object forgets it: whatever pass was under way has ended by then.
-            Ok(Event::Delete(gslb)) => {
-                store(&mut writer, &event);
-                context.writer.forget(annotated::WHAT, &Key::of(gslb));
-                triggers.send(Trigger::Gslb(Key::of(gslb)));
-                triggers.send(Trigger::Ingress(Key::of(gslb)));
-            }
-            Ok(Event::InitDone) => {
-                let before: Vec<Key> =
-                    triggers.gslb_store.state().iter().map(|gslb| Key::of(&**gslb)).collect();
-                store(&mut writer, &event);
-                context.writer.forget_unlisted(annotated::WHAT, |_| false);
-                let listed = triggers.gslb_store.state();
-                let listed = listed.iter().map(|gslb| Key::of(&**gslb));
-                for key in before.into_iter().chain(listed).collect::<BTreeSet<_>>() {
-                    triggers.send(Trigger::Gslb(key.clone()));
-                    triggers.send(Trigger::Ingress(key));
+        match event.map(guarded) {
+            Ok(event) => {
+                if matches!(event, Event::InitDone) {
+                    told = None;
+                    heard();
                 }
+                take_in(context, triggers, &mut writer, &event);
             }
-            Ok(Event::Init | Event::InitApply(_)) => store(&mut writer, &event),
             Err(error) => {
-                tracing::warn!(error = %Chain(error), kind = "Gslb", "A watch failed; it is tried again.")
+                heard();
+                // What is not installed stays so: it is told once.
+                let error = Chain(&error).to_string();
+                if told.as_ref() != Some(&error) {
+                    let group = G::group(&());
+                    tracing::warn!(error, %group, kind = "Gslb", "A watch failed; it is tried again.");
+                    told = Some(error);
+                }
             }
         }
     }
 }
 
-/// A deleted Gslb hands its hosts over and is forgotten everywhere.
-pub(crate) fn forget(context: &Context, triggers: &Triggers, key: &Key) {
-    for other in context.registry.forget(key) {
-        triggers.send(Trigger::Gslb(other));
+fn take_in(
+    context: &Context,
+    triggers: &Triggers,
+    writer: &mut StoreWriter<gslb::Guarded>,
+    event: &Event<gslb::Guarded>,
+) {
+    match event {
+        Event::Apply(gslb) => {
+            writer.apply_watcher_event(event);
+            wake_gslb(triggers, &gslb.id());
+        }
+        // A pass that finds no object forgets it: whatever pass was under way has ended by then.
+        Event::Delete(gslb) => {
+            writer.apply_watcher_event(event);
+            let id = gslb.id();
+            if id.group == Group::Canonical {
+                context.writer.forget(annotated::WHAT, &id.key);
+            }
+            wake_gslb(triggers, &id);
+        }
+        Event::InitDone => {
+            let store = writer.as_reader();
+            let before = store.state();
+            writer.apply_watcher_event(event);
+            context.writer.forget_unlisted(annotated::WHAT, |_| false);
+            let ids: BTreeSet<Id> = before.into_iter().chain(store.state()).map(|gslb| gslb.id()).collect();
+            for id in ids {
+                wake_gslb(triggers, &id);
+            }
+        }
+        Event::Init | Event::InitApply(_) => writer.apply_watcher_event(event),
     }
-    context.book.watch(|| context.registry.hosts(), context.now());
-    context.writer.forget(gslb::report::WHAT, key);
-    context.metrics.forget(&key.namespace, &key.name);
-    context.announcer.forget(gslb::report::WHAT, key);
-    context.addresses.lock().expect("no panic while the addresses are locked").remove(key);
+}
+
+/// A Gslb changed: also the one of the same name in the other group may serve now, or its Ingress want another one.
+fn wake_gslb(triggers: &Triggers, id: &Id) {
+    triggers.send(Trigger::Gslb(id.clone()));
+    if triggers.gslb(&id.twin()).is_some() {
+        triggers.send(Trigger::Gslb(id.twin()));
+    }
+    if id.group == Group::Canonical {
+        triggers.send(Trigger::Ingress(id.key.clone()));
+    }
+}
+
+fn guarded<G: Into<gslb::Guarded>>(event: Event<G>) -> Event<gslb::Guarded> {
+    match event {
+        Event::Apply(object) => Event::Apply(object.into()),
+        Event::Delete(object) => Event::Delete(object.into()),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(object.into()),
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+/// A deleted Gslb hands its hosts over and is forgotten everywhere.
+pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
+    let Id { key, group } = id;
+    context.registry.forget(id);
+    if triggers.gslb(&id.twin()).is_some() {
+        // Its name lives on, and with it its hosts.
+        triggers.send(Trigger::Gslb(id.twin()));
+    } else {
+        for other in context.registry.release(key) {
+            triggers.send(Trigger::Named(other));
+        }
+        context.book.watch(|| context.registry.hosts(), context.now());
+        context.metrics.forget(&key.namespace, &key.name);
+    }
+    context.writer.forget(gslb::report::what(*group), key);
+    context.announcer.forget(gslb::report::what(*group), key);
+    if *group == Group::Legacy {
+        context.announcer.forget(gslb::DEPRECATED, key);
+    }
+    context.addresses.lock().expect("no panic while the addresses are locked").remove(id);
 }
 
 fn store<K>(writer: &mut StoreWriter<K>, event: &watcher::Result<Event<K>>)
@@ -249,7 +337,18 @@ fn stream<K>(
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
+    stream_with(context, config, LAST_RETRY)
+}
+
+fn stream_with<K>(
+    context: &Context,
+    config: &watcher::Config,
+    longest_pause: Duration,
+) -> impl futures::Stream<Item = watcher::Result<Event<K>>> + use<K>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
+{
     watcher(Api::<K>::all(context.client.clone()), config.clone())
-        .backoff(Pauses::up_to(LAST_RETRY))
+        .backoff(Pauses::up_to(longest_pause))
         .modify(|object| object.managed_fields_mut().clear())
 }

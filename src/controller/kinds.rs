@@ -30,9 +30,9 @@ use crate::watch_retry::Pauses;
 
 /// Longest pause before a kind is tried again. With jitter of as much again: one that is installed later is noticed
 /// within 15 seconds.
-const LAST_RETRY: Duration = Duration::from_secs(7);
+pub(crate) const LAST_RETRY: Duration = Duration::from_secs(7);
 /// How long a pass waits for the first list of a kind, before it tells that the kind was not read.
-const FIRST_LIST: SignedDuration = SignedDuration::from_secs(5);
+pub(crate) const FIRST_LIST: SignedDuration = SignedDuration::from_secs(5);
 
 /// Handle around the watched kinds.
 #[derive(Default)]

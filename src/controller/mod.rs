@@ -25,10 +25,12 @@ use std::time::Duration;
 
 use cache::Key;
 use context::Context;
+use gslb::group::{ByGroup, Id};
 use kube::runtime::reflector::{ObjectRef, Store};
 use tokio::sync::mpsc;
 
 use gslb_core::changelog::Who;
+use gslb_core::group::Group;
 use gslb_provider_contract::Provider;
 
 use crate::audit::ChangeLog;
@@ -60,7 +62,9 @@ pub(crate) fn unless_gone<T>(result: kube::Result<T>) -> kube::Result<Option<T>>
 /// What asks for a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    Gslb(Key),
+    Gslb(Id),
+    /// Whichever Gslbs have the name.
+    Named(Key),
     AllGslbs,
     ZoneDelegation(Key),
     AllZoneDelegations,
@@ -71,10 +75,10 @@ pub(crate) enum Trigger {
 /// Where triggers go.
 #[derive(Clone)]
 pub(crate) struct Triggers {
-    pub(crate) gslbs: mpsc::UnboundedSender<ObjectRef<gslb::Guarded>>,
+    pub(crate) gslbs: ByGroup<mpsc::UnboundedSender<ObjectRef<gslb::Guarded>>>,
     pub(crate) zones: mpsc::UnboundedSender<ObjectRef<zone_delegation::Guarded>>,
     pub(crate) ingresses: mpsc::UnboundedSender<Key>,
-    pub(crate) gslb_store: Store<gslb::Guarded>,
+    pub(crate) gslb_stores: ByGroup<Store<gslb::Guarded>>,
     pub(crate) zone_store: Store<zone_delegation::Guarded>,
 }
 
@@ -83,12 +87,17 @@ impl Triggers {
     pub(crate) fn send(&self, trigger: Trigger) {
         // The receivers live as long as the daemon.
         match trigger {
-            Trigger::Gslb(key) => {
-                self.gslbs.send(ObjectRef::new(&key.name).within(&key.namespace)).unwrap_or_default();
+            Trigger::Gslb(id) => self.gslbs.of(id.group).send(id.object_ref()).unwrap_or_default(),
+            Trigger::Named(key) => {
+                for id in Group::ALL.map(|group| Id { key: key.clone(), group }) {
+                    if self.gslb(&id).is_some() {
+                        self.send(Trigger::Gslb(id));
+                    }
+                }
             }
             Trigger::AllGslbs => {
-                for gslb in self.gslb_store.state() {
-                    self.gslbs.send(ObjectRef::from_obj(&*gslb)).unwrap_or_default();
+                for gslb in self.gslbs() {
+                    self.send(Trigger::Gslb(gslb.id()));
                 }
             }
             Trigger::ZoneDelegation(key) => self.zones.send(ObjectRef::new(&key.name)).unwrap_or_default(),
@@ -99,6 +108,16 @@ impl Triggers {
             }
             Trigger::Ingress(key) => self.ingresses.send(key).unwrap_or_default(),
         }
+    }
+
+    /// The Gslb as the watch shows it.
+    pub(crate) fn gslb(&self, id: &Id) -> Option<Arc<gslb::Guarded>> {
+        self.gslb_stores.of(id.group).get(&id.object_ref())
+    }
+
+    /// All Gslbs of both groups.
+    pub(crate) fn gslbs(&self) -> impl Iterator<Item = Arc<gslb::Guarded>> {
+        Group::ALL.into_iter().flat_map(|group| self.gslb_stores.of(group).state())
     }
 }
 

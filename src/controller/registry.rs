@@ -10,6 +10,7 @@ use gslb_core::reference::ObjectKind;
 use jiff::SignedDuration;
 
 use super::cache::Key;
+use super::gslb::group::Id;
 use super::slices::service_key;
 
 /// One thing that a pass over a Gslb reads.
@@ -34,8 +35,9 @@ impl Dependency {
 
 #[derive(Debug, Default)]
 struct Plain {
-    dependencies: BTreeMap<Key, BTreeSet<Dependency>>,
-    dependents: BTreeMap<Dependency, BTreeSet<Key>>,
+    dependencies: BTreeMap<Id, BTreeSet<Dependency>>,
+    dependents: BTreeMap<Dependency, BTreeSet<Id>>,
+    /// By name: of two Gslbs of one name, one serves.
     contest: Contest<Key>,
 }
 
@@ -45,7 +47,7 @@ pub(crate) struct Registry(Mutex<Plain>);
 
 impl Registry {
     /// Adds dependencies. Called before the objects are read, so that a change in between is not lost.
-    pub(crate) fn depend(&self, gslb: &Key, dependencies: impl IntoIterator<Item = Dependency>) {
+    pub(crate) fn depend(&self, gslb: &Id, dependencies: impl IntoIterator<Item = Dependency>) {
         let mut plain = self.lock();
         for dependency in dependencies {
             plain.dependents.entry(dependency.clone()).or_default().insert(gslb.clone());
@@ -54,7 +56,7 @@ impl Registry {
     }
 
     /// Keeps exactly these dependencies, at the end of a pass.
-    pub(crate) fn depend_only(&self, gslb: &Key, keep: &BTreeSet<Dependency>) {
+    pub(crate) fn depend_only(&self, gslb: &Id, keep: &BTreeSet<Dependency>) {
         let mut plain = self.lock();
         let old = plain.dependencies.insert(gslb.clone(), keep.clone()).unwrap_or_default();
         for gone in old.difference(keep) {
@@ -63,7 +65,7 @@ impl Registry {
     }
 
     /// Gslbs to look at when an object changed.
-    pub(crate) fn dependents(&self, dependency: &Dependency) -> Vec<Key> {
+    pub(crate) fn dependents(&self, dependency: &Dependency) -> Vec<Id> {
         self.lock().dependents.get(dependency).into_iter().flatten().cloned().collect()
     }
 
@@ -73,13 +75,17 @@ impl Registry {
         self.lock().contest.want(gslb, wants)
     }
 
-    /// Forgets a deleted Gslb; gives the other Gslbs whose hosts changed hands.
-    pub(crate) fn forget(&self, gslb: &Key) -> Vec<Key> {
+    /// Nothing wakes this Gslb any more but itself.
+    pub(crate) fn forget(&self, gslb: &Id) {
         let mut plain = self.lock();
         for dependency in plain.dependencies.remove(gslb).unwrap_or_default() {
             plain.remove_dependent(&dependency, gslb);
         }
-        plain.contest.want(gslb, Wants::default()).unwrap_or_default()
+    }
+
+    /// Nobody of this name wants anything any more; gives the other Gslbs whose hosts changed hands.
+    pub(crate) fn release(&self, name: &Key) -> Vec<Key> {
+        self.lock().contest.want(name, Wants::default()).unwrap_or_default()
     }
 
     /// The Gslb that serves a host, if it is not this one.
@@ -103,7 +109,7 @@ impl Registry {
 }
 
 impl Plain {
-    fn remove_dependent(&mut self, dependency: &Dependency, gslb: &Key) {
+    fn remove_dependent(&mut self, dependency: &Dependency, gslb: &Id) {
         if let Some(dependents) = self.dependents.get_mut(dependency) {
             dependents.remove(gslb);
             if dependents.is_empty() {
@@ -115,6 +121,8 @@ impl Plain {
 
 #[cfg(test)]
 mod tests {
+    use gslb_core::group::Group;
+
     use super::*;
 
     fn key(name: &str) -> Key {
@@ -136,7 +144,7 @@ mod tests {
         let registry = Registry::default();
         registry.want(&key("old"), wants("2026-01-01T00:00:00Z"));
         registry.want(&key("young"), wants("2026-01-02T00:00:00Z"));
-        assert_eq!(registry.forget(&key("old")), [key("young")]);
+        assert_eq!(registry.release(&key("old")), [key("young")]);
         assert_eq!(registry.winner_over(&key("young"), &host()), None);
     }
 
@@ -145,9 +153,12 @@ mod tests {
         let registry = Registry::default();
         let of = |name| Dependency::Object(ObjectKind::Ingress, key(name));
         let (a, b) = (of("a"), of("b"));
-        registry.depend(&key("g"), [a.clone(), b.clone()]);
-        registry.depend_only(&key("g"), &[b.clone()].into());
+        let gslb = Id { key: key("g"), group: Group::Canonical };
+        registry.depend(&gslb, [a.clone(), b.clone()]);
+        registry.depend_only(&gslb, &[b.clone()].into());
         assert_eq!(registry.dependents(&a), []);
-        assert_eq!(registry.dependents(&b), [key("g")]);
+        assert_eq!(registry.dependents(&b), std::slice::from_ref(&gslb));
+        registry.forget(&gslb);
+        assert_eq!(registry.dependents(&b), []);
     }
 }

@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use gslb_core::changelog::Who;
+use gslb_core::group::Group;
 use gslb_core::name::DomainName;
 use gslb_core::zone::Zone;
-use kube::core::DeserializeGuard;
 use kube::runtime::applier;
 use kube::runtime::controller::{self, Action, Config};
-use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::reflector::{self, ObjectRef};
 use kube::{Resource, ResourceExt};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::cache::{Chain, Key};
 use super::context::Context;
+use super::gslb::group::{ByGroup, Id};
+use super::gslb::twin::Twins;
 use super::inputs::{self, Writers};
 use super::{Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, zone_delegation};
 use crate::health::{Progress, Readiness};
@@ -28,6 +30,8 @@ use crate::peer::ask::PeerQuestions;
 const GSLB_PASSES: u16 = 16;
 /// ZoneDelegations in work at once: a grid takes no more calls at once from us (design §7).
 const ZONE_PASSES: u16 = 4;
+/// How long a start waits for the first word about the legacy group. No outside reference.
+const LEGACY_PATIENCE: Duration = Duration::from_secs(5);
 /// Pause before a bootstrap that failed is tried again.
 const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(2);
 
@@ -47,13 +51,8 @@ pub(crate) struct Start {
 /// # Errors
 /// A part of it ended by itself.
 pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<(), Ended> {
-    let (gslb_store, gslb_writer) = reflector::store();
-    let (zone_store, zone_writer) = reflector::store();
-    let (gslbs, gslb_queue) = mpsc::unbounded_channel();
-    let (zones, zone_queue) = mpsc::unbounded_channel();
-    let (ingresses, ingress_queue) = mpsc::unbounded_channel();
-    let triggers =
-        Triggers { gslbs, zones, ingresses, gslb_store: gslb_store.clone(), zone_store: zone_store.clone() };
+    let (triggers, writers, queues) = wire();
+    let mut hears_legacy = writers.legacy_heard.subscribe();
     let context = start.context;
     let pass = Arc::new(Pass {
         context: Arc::clone(&context),
@@ -65,26 +64,31 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         who: start.who,
     });
     let mut tasks = JoinSet::new();
-    let writers = Writers { gslbs: gslb_writer, zones: zone_writer };
     tasks.spawn(inputs::follow(Arc::clone(&context), triggers.clone(), writers));
     tasks.spawn(kinds::follow(Arc::clone(&context), triggers.clone()));
     let work = async {
         peer::memory::restore(&context).await;
         inputs::synced(&context).await;
-        gslb_store.wait_until_ready().await.unwrap_or_default();
+        triggers.gslb_stores.canonical.wait_until_ready().await.unwrap_or_default();
+        // A group that may not be installed is waited for, but not for long.
+        tokio::time::timeout(LEGACY_PATIENCE, hears_legacy.wait_for(|heard| *heard))
+            .await
+            .map(drop)
+            .unwrap_or_default();
         register_all(&context, &triggers);
         start.readiness.set_ready("inputs");
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
         tasks.spawn(names::run(Arc::clone(&context), triggers.clone()));
         tasks.spawn(bootstrap(Arc::clone(&context)));
-        tasks.spawn(annotated::run(Arc::clone(&pass), ingress_queue));
+        tasks.spawn(annotated::run(Arc::clone(&pass), queues.ingresses));
         tasks.spawn(zone_delegation::corefile::keep(Arc::clone(&context)));
         triggers.send(Trigger::AllGslbs);
         triggers.send(Trigger::AllZoneDelegations);
-        let gslbs = gslb_passes(Arc::clone(&pass), gslb_store, gslb_queue);
-        let zones = zone_passes(Arc::clone(&pass), zone_store, zone_queue);
+        let canonical = gslb_passes(Arc::clone(&pass), Group::Canonical, queues.gslbs.canonical);
+        let legacy = gslb_passes(Arc::clone(&pass), Group::Legacy, queues.gslbs.legacy);
+        let zones = zone_passes(Arc::clone(&pass), queues.zones);
         tokio::select! {
-            _ = futures::future::join(gslbs, zones) => {}
+            _ = futures::future::join3(canonical, legacy, zones) => {}
             _ = tasks.join_next() => {}
         }
     };
@@ -103,46 +107,102 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
     result
 }
 
+/// Where the passes get their triggers from.
+struct Queues {
+    gslbs: ByGroup<mpsc::UnboundedReceiver<ObjectRef<gslb::Guarded>>>,
+    zones: mpsc::UnboundedReceiver<ObjectRef<zone_delegation::Guarded>>,
+    ingresses: mpsc::UnboundedReceiver<Key>,
+}
+
+/// What connects the watches with the passes.
+fn wire() -> (Triggers, Writers, Queues) {
+    let gslb_writers = ByGroup {
+        canonical: reflector::store::Writer::new(Group::Canonical),
+        legacy: reflector::store::Writer::new(Group::Legacy),
+    };
+    let (zone_store, zone_writer) = reflector::store();
+    let (canonical, canonical_queue) = mpsc::unbounded_channel();
+    let (legacy, legacy_queue) = mpsc::unbounded_channel();
+    let (zones, zone_queue) = mpsc::unbounded_channel();
+    let (ingresses, ingress_queue) = mpsc::unbounded_channel();
+    let triggers = Triggers {
+        gslbs: ByGroup { canonical, legacy },
+        zones,
+        ingresses,
+        gslb_stores: ByGroup {
+            canonical: gslb_writers.canonical.as_reader(),
+            legacy: gslb_writers.legacy.as_reader(),
+        },
+        zone_store,
+    };
+    let writers =
+        Writers { gslbs: gslb_writers, zones: zone_writer, legacy_heard: watch::Sender::new(false) };
+    let gslbs = ByGroup { canonical: canonical_queue, legacy: legacy_queue };
+    (triggers, writers, Queues { gslbs, zones: zone_queue, ingresses: ingress_queue })
+}
+
 /// A part of the controller that never ends has ended, by a panic. What is left would serve stale data.
 #[derive(Debug, thiserror::Error)]
 #[error("a part of the controller ended; the process has to be started anew")]
 pub(crate) struct Ended;
 
-/// Makes the passes over Gslbs that are asked for.
+/// Makes the passes over the Gslbs of one group that are asked for.
 async fn gslb_passes(
     pass: Arc<Pass>,
-    store: Store<gslb::Guarded>,
+    group: Group,
     asked: mpsc::UnboundedReceiver<ObjectRef<gslb::Guarded>>,
 ) {
     let failed = |object: Arc<gslb::Guarded>, error: &PassError, pass: Arc<Pass>| {
-        let key = Key::of(&*object);
-        pass.context.metrics.pass_failed(&key.namespace, &key.name);
-        retry(object, error, pass)
+        let id = object.id();
+        pass.context.metrics.pass_failed(&id.key.namespace, &id.key.name);
+        retry(&name_of_gslb(&id), error, &pass)
     };
+    let store = pass.triggers.gslb_stores.of(group).clone();
     let config = Config::default().concurrency(GSLB_PASSES);
     let make = |object, pass| Box::pin(gslb::reconcile(object, pass));
     let passes = applier(make, failed, Arc::clone(&pass), store, queue(asked), config);
-    passes.for_each(|done| finished(&pass, done)).await;
+    let id = |object: Option<String>, name| Id { key: Key::new(object.unwrap_or_default(), name), group };
+    passes
+        .for_each(async |done| match done {
+            Ok((object, _)) => pass.failures.reset(&name_of_gslb(&id(object.namespace, object.name))),
+            // It was the last pass of its Gslb.
+            Err(controller::Error::ObjectNotFound(object)) => {
+                let id = id(object.namespace, object.name);
+                pass.failures.reset(&name_of_gslb(&id));
+                inputs::forget(&pass.context, &pass.triggers, &id);
+            }
+            // A failed pass has told its error already.
+            Err(_) => {}
+        })
+        .await;
 }
 
 /// Makes the passes over ZoneDelegations that are asked for.
-async fn zone_passes(
-    pass: Arc<Pass>,
-    store: Store<zone_delegation::Guarded>,
-    asked: mpsc::UnboundedReceiver<ObjectRef<zone_delegation::Guarded>>,
-) {
+async fn zone_passes(pass: Arc<Pass>, asked: mpsc::UnboundedReceiver<ObjectRef<zone_delegation::Guarded>>) {
+    let store = pass.triggers.zone_store.clone();
     let config = Config::default().concurrency(ZONE_PASSES);
     let make = |object, pass| Box::pin(zone_delegation::reconcile(object, pass));
-    let passes = applier(make, retry, Arc::clone(&pass), store, queue(asked), config);
-    passes.for_each(|done| finished(&pass, done)).await;
+    let failed = |object: Arc<zone_delegation::Guarded>, error: &PassError, pass: Arc<Pass>| {
+        retry(&name_of_zone(object.name_any()), error, &pass)
+    };
+    let passes = applier(make, failed, Arc::clone(&pass), store, queue(asked), config);
+    passes
+        .for_each(async |done| match done {
+            Ok((zone, _)) => pass.failures.reset(&name_of_zone(zone.name)),
+            Err(controller::Error::ObjectNotFound(zone)) => pass.failures.reset(&name_of_zone(zone.name)),
+            // A failed pass has told its error already.
+            Err(_) => {}
+        })
+        .await;
 }
 
 /// The hosts of all Gslbs are known before the first one is published: the older of two must win at once.
 fn register_all(context: &Context, triggers: &Triggers) {
     let zones = context.served_zones();
-    for guarded in triggers.gslb_store.state() {
-        if let Ok(gslb) = &guarded.0 {
-            gslb::observe::register(context, gslb, &zones);
+    for guarded in triggers.gslbs().filter(|gslb| !gslb::twin::is_retired(gslb)) {
+        if let Some(gslb) = guarded.read() {
+            let twins = Twins::of(context, triggers, &guarded);
+            gslb::observe::register(context, gslb, &twins, &zones);
         }
     }
     context.book.watch(|| context.registry.hosts(), context.now());
@@ -167,7 +227,7 @@ fn spawn_peers(
 async fn pass_on(pass: Arc<Pass>, mut changes: mpsc::UnboundedReceiver<DomainName>) {
     while let Some(host) = changes.recv().await {
         for gslb in pass.context.registry.gslbs_of(&host) {
-            pass.triggers.send(Trigger::Gslb(gslb));
+            pass.triggers.send(Trigger::Named(gslb));
         }
     }
 }
@@ -202,45 +262,21 @@ async fn beat(progress: &Progress) {
     }
 }
 
-fn queue<K: Resource<DynamicType = ()>>(
+fn queue<K: Resource>(
     mut receiver: mpsc::UnboundedReceiver<ObjectRef<K>>,
 ) -> impl futures::Stream<Item = Result<ObjectRef<K>, std::convert::Infallible>> {
     futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(Ok)
 }
 
-fn retry<K>(object: Arc<DeserializeGuard<K>>, error: &PassError, pass: Arc<Pass>) -> Action
-where
-    DeserializeGuard<K>: Resource<DynamicType = ()>,
-{
-    let name = name_of(&*object);
-    tracing::warn!(object = name, error = %Chain(error), "A pass failed; it is tried again.");
-    Action::requeue(pass.failures.pause(&name))
+fn retry(object: &str, error: &PassError, pass: &Pass) -> Action {
+    tracing::warn!(object, error = %Chain(error), "A pass failed; it is tried again.");
+    Action::requeue(pass.failures.pause(object))
 }
 
-fn name_of<K: Resource<DynamicType = ()>>(object: &K) -> String {
-    format!("{} {}", K::kind(&()), Key::new(object.namespace().unwrap_or_default(), object.name_any()))
+fn name_of_gslb(id: &Id) -> String {
+    format!("Gslb {id}")
 }
 
-/// After a pass: its failures are forgotten; one that found no object was the last of its Gslb.
-async fn finished<K, E, Q>(pass: &Pass, done: Result<(ObjectRef<K>, Action), controller::Error<E, Q>>)
-where
-    K: Resource<DynamicType = ()>,
-    E: std::error::Error,
-    Q: std::error::Error,
-{
-    match done {
-        Ok((object, _)) => {
-            let key = Key::new(object.namespace.unwrap_or_default(), object.name);
-            pass.failures.reset(&format!("{} {key}", K::kind(&())));
-        }
-        Err(controller::Error::ObjectNotFound(object)) => {
-            let key = Key::new(object.namespace.clone().unwrap_or_default(), object.name.clone());
-            pass.failures.reset(&format!("{} {key}", K::kind(&())));
-            if K::kind(&()) == gslb::Guarded::kind(&()) {
-                inputs::forget(&pass.context, &pass.triggers, &key);
-            }
-        }
-        // A failed pass has told its error already.
-        Err(_) => {}
-    }
+fn name_of_zone(name: String) -> String {
+    format!("ZoneDelegation {name}")
 }

@@ -14,6 +14,7 @@ mod gateway;
 mod gslb;
 mod istio;
 mod kinds;
+mod legacy;
 mod load_balancer;
 mod log;
 mod mixed_fleet;

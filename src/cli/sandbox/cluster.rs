@@ -22,13 +22,20 @@ pub(super) struct Cluster {
 /// A condition as `True Ready`, `False NoTargets`, …, by its type.
 pub(super) type Conditions = BTreeMap<String, String>;
 
+/// Our kinds, without the legacy group: kubectl would take `gslb` for its kind.
+fn kinds() -> String {
+    let all = gslb_crds::all();
+    let kinds = all.iter().filter(|crd| crd.spec.group != gslb_crds::legacy::GROUP);
+    kinds.map(gslb_crds::definitions::document).collect::<Vec<_>>().join("---\n")
+}
+
 impl Cluster {
     /// Starts the API with our kinds and the sample objects in it.
     ///
     /// # Errors
     /// No port is free, or the API refuses an object.
     pub(super) async fn start(site: Site, strategy: Strategy) -> anyhow::Result<Self> {
-        let api = ApiServer::builder().crd_yaml(&gslb_crds::yaml()).build();
+        let api = ApiServer::builder().crd_yaml(&kinds()).build();
         for object in objects::all(site, strategy) {
             api.apply_object(object).with_context(|| format!("the API of {site} refuses a sample object"))?;
         }

@@ -8,6 +8,7 @@ use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
 use super::IngressFacts;
+use crate::controller::gslb::group::Served;
 
 /// What counts of an Ingress that belongs to a Gslb.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,29 +77,24 @@ pub(crate) fn spec(embedded: &ingress::IngressSpec) -> IngressSpec {
 }
 
 /// The Ingress that a Gslb wants. No annotation of the Gslb is copied.
-pub(crate) fn desired(gslb: &Gslb, spec: &IngressSpec) -> Ingress {
+pub(crate) fn desired(gslb: Served<'_>, spec: &IngressSpec) -> Ingress {
     let mut ingress = Ingress { spec: Some(spec.clone()), ..Ingress::default() };
     ingress.metadata.name = gslb.metadata.name.clone();
     ingress.metadata.namespace = gslb.metadata.namespace.clone();
     ingress.labels_mut().insert(marks::MANAGED_BY.to_owned(), marks::MANAGED_BY_GSLB.to_owned());
-    ingress.owner_references_mut().push(OwnerReference {
-        api_version: Gslb::api_version(&()).into_owned(),
-        kind: Gslb::kind(&()).into_owned(),
-        name: gslb.name_any(),
-        uid: gslb.uid().unwrap_or_default(),
-        controller: Some(true),
-        block_owner_deletion: Some(true),
-    });
+    ingress.owner_references_mut().push(gslb.owner());
     ingress
 }
 
 /// The hosts of `spec.ingress` with their Services.
-pub(crate) fn servers(gslb: &Gslb, spec: &IngressSpec) -> Vec<Server> {
+pub(crate) fn servers(gslb: Served<'_>, spec: &IngressSpec) -> Vec<Server> {
     IngressFacts::from(desired(gslb, spec)).servers
 }
 
 #[cfg(test)]
 mod tests {
+    use gslb_core::group::Group;
+
     use super::*;
 
     fn embedded() -> ingress::IngressSpec {
@@ -123,11 +119,13 @@ mod tests {
     #[test]
     fn a_class_that_somebody_else_filled_in_is_no_difference() {
         let wanted = spec(&embedded());
-        let mut live = desired(&Gslb::default(), &wanted);
+        let gslb = Gslb::default();
+        let gslb = Served { group: Group::Canonical, gslb: &gslb };
+        let mut live = desired(gslb, &wanted);
         let before = view(&live, &wanted);
         live.spec.as_mut().unwrap().ingress_class_name = Some("default".into());
         assert_eq!(view(&live, &wanted), before);
         let named = IngressSpec { ingress_class_name: Some("mine".into()), ..wanted };
-        assert_ne!(view(&live, &named), view(&desired(&Gslb::default(), &named), &named));
+        assert_ne!(view(&live, &named), view(&desired(gslb, &named), &named));
     }
 }

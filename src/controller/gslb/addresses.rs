@@ -9,8 +9,8 @@ use gslb_core::reference::{AddressProblem, Last, ObjectKind};
 use gslb_core::target::{LastAddresses, Shown, Targets, hold_addresses};
 use gslb_crds::{Gslb, marks};
 use jiff::Timestamp;
-use kube::ResourceExt;
 
+use super::group::Id;
 use super::reference::{Reader, Referenced, Unknown};
 use crate::controller::cache::Key;
 use crate::controller::facts::referent::{AddressSource, Optional};
@@ -50,7 +50,7 @@ impl Reader<'_> {
             self.remember(None);
             return Ok((Exposed::default(), None));
         }
-        let annotation = |key| gslb.annotations().get(key).map(String::as_str);
+        let annotation = |key| marks::annotation(gslb, key);
         let exposure = RawExposure {
             host_names: annotation(marks::EXPOSED_HOSTNAMES),
             addresses: annotation(marks::EXPOSED_IP_ADDRESSES),
@@ -202,7 +202,9 @@ impl Reader<'_> {
     /// behind what a pass decided.
     fn last(&self, gslb: &Gslb) -> Option<LastAddresses> {
         let remembered = self.context.addresses.lock().expect("no panic while the addresses are locked");
-        remembered.get(self.gslb).cloned().unwrap_or_else(|| told(gslb))
+        let of = |id: &Id| remembered.get(id).cloned();
+        // A Gslb that took over from its twin goes on with what that one had.
+        of(self.gslb).or_else(|| told(gslb).map(Some)).or_else(|| of(&self.gslb.twin())).flatten()
     }
 
     fn last_targets(&self, gslb: &Gslb) -> Targets {

@@ -5,8 +5,8 @@ use gslb_crds::{DnsEndpoint, Gslb, gslb};
 use jiff::Timestamp;
 use kube::{Api, ResourceExt};
 
+use super::group::Served;
 use super::live::{EndpointFacts, body, desired, view};
-use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::write::{Need, Write};
 
@@ -19,6 +19,8 @@ pub(crate) enum Applied {
     Nothing,
     /// An object of this name belongs to somebody else.
     Foreign,
+    /// The Gslb of this name in the other group publishes it.
+    Twin,
     /// Somebody else keeps changing it back.
     Contested {
         /// When it is written again.
@@ -32,13 +34,13 @@ pub(crate) const WHAT: &str = "DNSEndpoint";
 /// Publishes what was decided, if the server holds something else.
 pub(crate) async fn apply(
     context: &Context,
-    gslb: &Gslb,
+    gslb: Served<'_>,
     publication: &Publication,
     endpoint: Option<&EndpointFacts>,
     now: Timestamp,
 ) -> kube::Result<Applied> {
     let uid = gslb.uid().unwrap_or_default();
-    let foreign = endpoint.is_some_and(|facts| facts.owner.as_ref() != Some(&uid));
+    let foreign = endpoint.is_some_and(|facts| facts.owner.as_ref().is_none_or(|owner| owner.uid != uid));
     if publication.accepted.is_none()
         && (foreign || endpoint.is_none() && publication.unanswered.0.is_empty())
     {
@@ -47,8 +49,8 @@ pub(crate) async fn apply(
     if foreign {
         return Ok(Applied::Foreign);
     }
-    let object = desired(gslb, strategy_in_force(gslb, publication, endpoint).as_ref(), publication);
-    let key = Key::of(gslb);
+    let object = desired(gslb, strategy_in_force(&gslb, publication, endpoint).as_ref(), publication);
+    let key = gslb.key();
     let wanted = view(&object);
     let live = endpoint.map(|facts| &facts.live);
     match context.writer.need(WHAT, &key, &wanted, live, now) {
@@ -58,7 +60,7 @@ pub(crate) async fn apply(
             let api: Api<DnsEndpoint> = Api::namespaced(context.client.clone(), &key.namespace);
             let write = Write { what: WHAT, key: &key, status: false, desired: wanted, live, now };
             context.writer.apply(write, &api, &body(&object, endpoint), view).await?;
-            tracing::info!(gslb = %key, "Published records.");
+            tracing::info!(gslb = %gslb.id(), "Published records.");
         }
     }
     Ok(Applied::Published)

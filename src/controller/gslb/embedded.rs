@@ -7,6 +7,7 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressSpec};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
+use super::group::Served;
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::facts::embedded::{Embedded, desired, spec, view};
@@ -29,13 +30,13 @@ pub(crate) fn wanted(gslb: &Gslb) -> Option<IngressSpec> {
 ///
 /// # Errors
 /// The API server did not answer, or not as to a request that it can judge; the pass is tried again.
-pub(crate) async fn apply(context: &Context, gslb: &Gslb, now: Timestamp) -> kube::Result<Applied> {
-    let Some(spec) = wanted(gslb) else { return Ok(Ok(())) };
-    let key = Key::of(gslb);
+pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -> kube::Result<Applied> {
+    let Some(spec) = wanted(&gslb) else { return Ok(Ok(())) };
+    let key = gslb.key();
     if gslb.metadata.deletion_timestamp.is_some() {
         return Ok(Ok(()));
     }
-    let seen = match seen(context, gslb, &key) {
+    let seen = match seen(context, &gslb, &key) {
         Ok(seen) => seen,
         Err(foreign) => return Ok(Err(foreign)),
     };
@@ -63,7 +64,7 @@ pub(crate) async fn apply(context: &Context, gslb: &Gslb, now: Timestamp) -> kub
     let body = body(&ingress, seen.as_deref());
     match context.writer.apply(write, &api, &body, |answer: &Ingress| view(answer, &spec)).await {
         Ok(_) => {
-            tracing::info!(gslb = %key, "Wrote the embedded Ingress.");
+            tracing::info!(gslb = %gslb.id(), "Wrote the embedded Ingress.");
             Ok(Ok(()))
         }
         Err(error) => refusal(error, &key).map(Err),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::endpoint::Endpoint;
+use gslb_core::group::Group;
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Publication, Standing};
 use gslb_core::published::EmptyAnswer;
@@ -14,6 +15,7 @@ use kube::core::DeserializeGuard;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
+use super::group::Served;
 use crate::controller::write::Live;
 
 /// Marks that make the object visible to the cluster's DNS server, as labels and as annotations.
@@ -28,14 +30,30 @@ pub(crate) struct EndpointFacts {
     pub(crate) live: Live,
     /// UID of the object.
     pub(crate) uid: Option<String>,
-    /// UID of the controlling owner.
-    pub(crate) owner: Option<String>,
+    /// The controlling owner.
+    pub(crate) owner: Option<Owner>,
     /// The strategy that is in force, as it was written.
     pub(crate) raw_in_force: Option<gslb::Strategy>,
     /// Host records by name.
     pub(crate) standing: BTreeMap<DomainName, Standing>,
     /// Hosts without a record that every cluster denies.
     pub(crate) down: BTreeSet<DomainName>,
+}
+
+/// Who controls a DNSEndpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) uid: String,
+    /// Its group, if it is a Gslb.
+    pub(crate) group: Option<Group>,
+}
+
+impl Owner {
+    fn read(metadata: &ObjectMeta) -> Option<Self> {
+        let owner = controlling(metadata)?;
+        let gslb = is_of_a_gslb(metadata).then(|| owner.api_version.split('/').next().and_then(Group::parse));
+        Some(Self { uid: owner.uid.clone(), group: gslb.flatten() })
+    }
 }
 
 impl EndpointFacts {
@@ -50,7 +68,7 @@ impl EndpointFacts {
 
     /// One of which only its existence counts.
     fn foreign(metadata: ObjectMeta) -> Self {
-        let owner = controlling(&metadata).map(|owner| owner.uid.clone());
+        let owner = Owner::read(&metadata);
         let live =
             Live { resource_version: metadata.resource_version.unwrap_or_default(), view: Value::Null };
         Self {
@@ -74,7 +92,7 @@ fn is_of_a_gslb(metadata: &ObjectMeta) -> bool {
 
 impl From<DnsEndpoint> for EndpointFacts {
     fn from(object: DnsEndpoint) -> Self {
-        let owner = controlling(&object.metadata);
+        let owner = Owner::read(&object.metadata);
         let standing = object.spec.endpoints.iter().filter_map(standing).collect();
         Self {
             live: Live {
@@ -82,7 +100,7 @@ impl From<DnsEndpoint> for EndpointFacts {
                 view: view(&object),
             },
             uid: object.uid(),
-            owner: owner.map(|owner| owner.uid.clone()),
+            owner,
             raw_in_force: in_force(&object),
             standing,
             down: down(&object),
@@ -121,7 +139,11 @@ pub(crate) fn body(object: &DnsEndpoint, seen: Option<&EndpointFacts>) -> Value 
 }
 
 /// The object that a Gslb's publication makes (contract §3.1); `raw` is the strategy in force.
-pub(crate) fn desired(gslb: &Gslb, raw: Option<&gslb::Strategy>, publication: &Publication) -> DnsEndpoint {
+pub(crate) fn desired(
+    gslb: Served<'_>,
+    raw: Option<&gslb::Strategy>,
+    publication: &Publication,
+) -> DnsEndpoint {
     let dns_type = DNS_TYPE_KEYS.map(|key| (key.to_owned(), marks::DNS_TYPE_LOCAL.to_owned()));
     let mut annotations = BTreeMap::from(dns_type.clone());
     if !publication.unanswered.0.is_empty() {
@@ -135,22 +157,11 @@ pub(crate) fn desired(gslb: &Gslb, raw: Option<&gslb::Strategy>, publication: &P
         namespace: gslb.namespace(),
         labels: Some(BTreeMap::from(dns_type)),
         annotations: Some(annotations),
-        owner_references: Some(vec![owner(gslb)]),
+        owner_references: Some(vec![gslb.owner()]),
         ..ObjectMeta::default()
     };
     let endpoints = publication.endpoints.iter().map(endpoint).collect();
     DnsEndpoint { metadata, spec: DnsEndpointSpec { endpoints }, status: None }
-}
-
-fn owner(gslb: &Gslb) -> OwnerReference {
-    OwnerReference {
-        api_version: Gslb::api_version(&()).into_owned(),
-        kind: Gslb::kind(&()).into_owned(),
-        name: gslb.name_any(),
-        uid: gslb.uid().unwrap_or_default(),
-        controller: Some(true),
-        block_owner_deletion: Some(true),
-    }
 }
 
 fn endpoint(endpoint: &Endpoint) -> gslb_crds::Endpoint {

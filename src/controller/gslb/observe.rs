@@ -10,11 +10,12 @@ use gslb_core::publication::{Observation, Resolution, Server, ServiceName, serva
 use gslb_core::zone::Zone;
 use gslb_crds::Gslb;
 use jiff::Timestamp;
-use kube::ResourceExt;
 
 use super::embedded;
+use super::group::{Id, Served};
 use super::live::{EndpointFacts, raw_strategy};
 use super::reference::Reader;
+use super::twin::Twins;
 use crate::controller::cache::Key;
 use crate::controller::context::{Context, signed};
 use crate::controller::registry::Dependency;
@@ -25,7 +26,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) observation: Observation<'a>,
     pub(crate) endpoint: Option<EndpointFacts>,
     pub(crate) look_again: Option<Timestamp>,
-    /// Other Gslbs whose hosts changed hands.
+    /// Names of other Gslbs whose hosts changed hands.
     pub(crate) affected: Vec<Key>,
 }
 
@@ -36,24 +37,25 @@ pub(crate) struct Seen<'a> {
 /// is worth waiting for.
 pub(crate) fn observe<'a>(
     context: &'a Context,
-    gslb: &Gslb,
+    gslb: Served<'_>,
+    twins: &Twins,
     ingress: embedded::Applied,
     zones: &'a [Zone],
     members: &'a Members,
     now: Timestamp,
 ) -> Result<Seen<'a>, Timestamp> {
-    let key = Key::of(gslb);
+    let id = gslb.id();
     let mut dependencies = BTreeSet::new();
-    let mut reader = Reader { context, gslb: &key, dependencies: &mut dependencies, now };
+    let mut reader = Reader { context, gslb: &id, dependencies: &mut dependencies, now };
     let mut referenced = reader.resolve(gslb, ingress)?;
-    let (exposed, held_until) = reader.addresses(gslb, &mut referenced)?;
-    let known = known_servers(gslb);
-    let services = health_of(context, &key, &referenced.resolution, &known, &mut dependencies);
+    let (exposed, held_until) = reader.addresses(&gslb, &mut referenced)?;
+    let known = known_servers(&gslb);
+    let services = health_of(context, &id, &referenced.resolution, &known, &mut dependencies);
     let external_names = external_names(context, &services);
-    context.registry.depend_only(&key, &dependencies);
-    let endpoint = context.endpoints.get(&key);
+    context.registry.depend_only(&id, &dependencies);
+    let endpoint = context.endpoints.get(&id.key);
     let raw = raw_strategy(&gslb.spec.strategy);
-    let changed = want(context, gslb, &referenced.resolution, &known, zones);
+    let changed = want(context, &gslb, twins, &referenced.resolution, &known, zones);
     if changed.is_some() {
         // The list of all hosts is long: a pass that changes nothing does not make it.
         context.book.watch(|| context.registry.hosts(), context.now());
@@ -84,31 +86,35 @@ pub(crate) fn observe<'a>(
         look_again: held_until,
         affected,
     };
-    look_at_hosts(context, &key, &mut seen, now);
+    look_at_hosts(context, &id.key, twins, &mut seen, now);
     Ok(seen)
 }
 
 /// Records the hosts that a Gslb wants, before any Gslb is published: at start, all of them first.
-pub(crate) fn register(context: &Context, gslb: &Gslb, zones: &[Zone]) {
-    let key = Key::of(gslb);
+pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones: &[Zone]) {
+    let id = gslb.id();
     let now = context.now();
-    let mut reader = Reader { context, gslb: &key, dependencies: &mut BTreeSet::new(), now };
-    let known = known_servers(gslb);
+    let mut reader = Reader { context, gslb: &id, dependencies: &mut BTreeSet::new(), now };
+    let known = known_servers(&gslb);
     let resolution = match reader.resolve(gslb, Ok(())) {
         Ok(referenced) => referenced.resolution,
         // Its kind is not read yet: it wants what it wanted.
         Err(_) => Resolution::Found(known.clone()),
     };
-    want(context, gslb, &resolution, &known, zones);
+    want(context, &gslb, twins, &resolution, &known, zones);
 }
 
 /// Who else wants the hosts, and what the peers say about them.
-fn look_at_hosts(context: &Context, key: &Key, seen: &mut Seen<'_>, now: Timestamp) {
+fn look_at_hosts(context: &Context, key: &Key, twins: &Twins, seen: &mut Seen<'_>, now: Timestamp) {
     let servers = match &seen.observation.resolution {
         Resolution::Found(servers) => servers,
         Resolution::Invalid { .. } | Resolution::Failed { .. } => &seen.observation.known,
     };
     for host in servable_hosts(servers, seen.observation.zones) {
+        if let Some(rival) = &twins.rival {
+            seen.observation.taken.insert(host, rival.to_string());
+            continue;
+        }
         if let Some(winner) = context.registry.winner_over(key, &host) {
             seen.observation.taken.insert(host, winner.to_string());
             continue;
@@ -124,6 +130,7 @@ fn look_at_hosts(context: &Context, key: &Key, seen: &mut Seen<'_>, now: Timesta
 fn want(
     context: &Context,
     gslb: &Gslb,
+    twins: &Twins,
     resolution: &Resolution,
     known: &[Server],
     zones: &[Zone],
@@ -132,19 +139,21 @@ fn want(
         Resolution::Found(servers) => servers,
         Resolution::Invalid { .. } | Resolution::Failed { .. } => known,
     };
+    if twins.rival.is_some() {
+        return None;
+    }
     let hold = raw_strategy(&gslb.spec.strategy).accept().ok().and_then(|accepted| accepted.hold);
     let hold = hold.map_or_else(|| context.default_hold(), signed);
     let accepted = raw_strategy(&gslb.spec.strategy).accept().is_ok()
         || context.endpoints.get(&Key::of(gslb)).is_some_and(|facts| facts.in_force().is_some());
     let hosts: BTreeMap<DomainName, _> =
         servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
-    let created = gslb.creation_timestamp().map(|time| time.0);
-    context.registry.want(&Key::of(gslb), Wants { hosts, created, accepted })
+    context.registry.want(&Key::of(gslb), Wants { hosts, created: twins.created, accepted })
 }
 
 fn health_of(
     context: &Context,
-    gslb: &Key,
+    gslb: &Id,
     resolution: &Resolution,
     known: &[Server],
     dependencies: &mut BTreeSet<Dependency>,

@@ -9,10 +9,10 @@ use gslb_crds::gslb::ResourceRef;
 use gslb_crds::marks;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt};
 
 use super::embedded;
+use super::group::{Id, Served};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::facts::embedded::servers;
@@ -59,7 +59,7 @@ impl From<Unknown> for Stop {
 /// What one pass over a Gslb reads. Everything is depended on before it is read, so no change is missed.
 pub(crate) struct Reader<'a> {
     pub(crate) context: &'a Context,
-    pub(crate) gslb: &'a Key,
+    pub(crate) gslb: &'a Id,
     pub(crate) dependencies: &'a mut BTreeSet<Dependency>,
     pub(crate) now: Timestamp,
 }
@@ -87,11 +87,11 @@ impl Reader<'_> {
     /// A kind is being read for the first time; then the time until which that is worth waiting for.
     pub(crate) fn resolve(
         &mut self,
-        gslb: &Gslb,
+        gslb: Served<'_>,
         ingress: embedded::Applied,
     ) -> Result<Referenced, Timestamp> {
         let found = match &gslb.spec.resource_ref {
-            Some(reference) => self.referred(reference, gslb),
+            Some(reference) => self.referred(reference, &gslb),
             None => self.embedded(gslb, ingress),
         };
         match found {
@@ -107,7 +107,7 @@ impl Reader<'_> {
     }
 
     fn referred(&mut self, written: &ResourceRef, gslb: &Gslb) -> Result<Referenced, Stop> {
-        let reference = raw(written).accept(&self.gslb.namespace)?;
+        let reference = raw(written).accept(&self.gslb.key.namespace)?;
         let (name, referent) = match &reference.selection {
             Selection::Named(name) => (name.clone(), self.named(&reference, name)?),
             Selection::Matching => {
@@ -117,25 +117,25 @@ impl Reader<'_> {
             }
         };
         let what = reference.what(&name);
-        let hostname = gslb.annotations().get(marks::HOSTNAME).map(String::as_str);
+        let hostname = marks::annotation(gslb, marks::HOSTNAME);
         let servers = referent.backends.servers(reference.kind, &what, hostname)?;
         let resolution = Resolution::Found(servers);
         Ok(Referenced { resolution, source: Some(referent.source), what, ignored: referent.ignored })
     }
 
     /// The hosts are those of the spec: the Ingress is only on its way there.
-    fn embedded(&mut self, gslb: &Gslb, ingress: embedded::Applied) -> Result<Referenced, Stop> {
-        let spec = embedded::wanted(gslb).ok_or(ReferenceProblem::Missing)?;
-        self.depend(Dependency::Object(ObjectKind::Ingress, self.gslb.clone()));
+    fn embedded(&mut self, gslb: Served<'_>, ingress: embedded::Applied) -> Result<Referenced, Stop> {
+        let spec = embedded::wanted(&gslb).ok_or(ReferenceProblem::Missing)?;
+        self.depend(Dependency::Object(ObjectKind::Ingress, self.gslb.key.clone()));
         ingress?;
-        let what = format!("Ingress {}", self.gslb);
+        let what = format!("Ingress {}", self.gslb.key);
         let servers = servers(gslb, &spec);
         if servers.iter().all(|server| server.host.is_empty()) {
             return Err(
                 ReferenceProblem::NoHosts { what, wanted: "a rule with a host to spec.ingress" }.into()
             );
         }
-        let facts = self.context.ingresses.get(self.gslb);
+        let facts = self.context.ingresses.get(&self.gslb.key);
         let shown = facts.map(|facts| facts.shown).unwrap_or_default();
         Ok(Referenced {
             resolution: Resolution::Found(servers),

@@ -3,45 +3,51 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::condition::{Condition, ConditionKind};
+use gslb_core::group::Group;
 use gslb_core::name::GeoTag;
 use gslb_core::peer::ToldState;
 use gslb_core::publication::{HostReport, Publication};
 use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
-use gslb_crds::{Gslb, GslbStatus};
+use gslb_crds::{Gslb, GslbStatus, LegacyGslb};
 use jiff::Timestamp;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 
 use super::apply::Applied;
+use super::group::{Id, Served};
 use super::observe::Seen;
-use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::unless_gone;
 use crate::controller::write::{Live, Need, Write};
 use crate::peer::book::Told;
 
 /// Name of this kind in memories and of its status as a kind of write.
-pub(crate) const WHAT: &str = "Gslb";
+pub(crate) fn what(group: Group) -> &'static str {
+    match group {
+        Group::Canonical => "Gslb",
+        Group::Legacy => "legacy Gslb",
+    }
+}
 
 /// Writes the status if it says something new, and one event per transition.
 pub(crate) async fn report(
     context: &Context,
-    gslb: &Gslb,
+    gslb: Served<'_>,
     seen: &Seen<'_>,
     publication: &Publication,
     applied: Applied,
     now: Timestamp,
 ) -> kube::Result<()> {
-    let key = Key::of(gslb);
-    if told_before(gslb) && publication.hosts.iter().any(|host| host.decision.is_none()) {
+    let (key, what) = (gslb.key(), what(gslb.group));
+    if told_before(&gslb) && publication.hosts.iter().any(|host| host.decision.is_none()) {
         // A restart, or a new host: what was told stands for the seconds until the peers have been heard.
         return Ok(());
     }
-    let conditions = with_outcome(&publication.conditions, applied, &key);
+    let conditions = with_outcome(&publication.conditions, applied, &gslb.id());
     let live_conditions = gslb.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, events) =
-        context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, now);
+        context.announcer.settle(what, &key, &conditions, live_conditions, generation, now);
     let mut status = status(context, seen, publication);
     keep_times(&mut status.peers, gslb.status.as_ref().map_or(&[], |live| &live.peers));
     status.conditions = conditions;
@@ -51,20 +57,34 @@ pub(crate) async fn report(
         resource_version: gslb.resource_version().unwrap_or_default(),
         view: gslb.status.as_ref().map_or(Value::Null, |status| json!(status)),
     };
-    if context.writer.need(WHAT, &key, &desired, Some(&live), now) == Need::Write {
-        let api: Api<Gslb> = Api::namespaced(context.client.clone(), &key.namespace);
+    let object = gslb.object_reference();
+    if context.writer.need(what, &key, &desired, Some(&live), now) == Need::Write {
         let body = json!({
-            "apiVersion": Gslb::api_version(&()), "kind": Gslb::kind(&()),
+            "apiVersion": gslb.api_version(), "kind": Gslb::kind(&()),
             "metadata": {"name": key.name, "uid": gslb.uid()}, "status": &desired,
         });
-        let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live), now };
-        let written = context.writer.apply(write, &api, &body, |gslb: &Gslb| json!(gslb.status)).await;
+        let write = Write { what, key: &key, status: true, desired, live: Some(&live), now };
+        let written = write_status(context, gslb.group, write, &body).await;
         // The events are not told again, so they go out whatever became of the status.
-        context.announcer.publish(&events, &gslb.object_ref(&())).await;
+        context.announcer.publish(&events, &object).await;
         return unless_gone(written).map(drop);
     }
-    context.announcer.publish(&events, &gslb.object_ref(&())).await;
+    context.announcer.publish(&events, &object).await;
     Ok(())
+}
+
+async fn write_status(context: &Context, group: Group, write: Write<'_>, body: &Value) -> kube::Result<()> {
+    let (client, namespace) = (context.client.clone(), &write.key.namespace);
+    match group {
+        Group::Canonical => {
+            let api: Api<Gslb> = Api::namespaced(client, namespace);
+            context.writer.apply(write, &api, body, |gslb| json!(gslb.status)).await.map(drop)
+        }
+        Group::Legacy => {
+            let api: Api<LegacyGslb> = Api::namespaced(client, namespace);
+            context.writer.apply(write, &api, body, |legacy| json!(legacy.0.status)).await.map(drop)
+        }
+    }
 }
 
 /// Whether the status tells of this generation already.
@@ -74,7 +94,8 @@ fn told_before(gslb: &Gslb) -> bool {
 }
 
 /// `Ready` is about what was really published.
-fn with_outcome(conditions: &[Condition], applied: Applied, key: &Key) -> Vec<Condition> {
+fn with_outcome(conditions: &[Condition], applied: Applied, gslb: &Id) -> Vec<Condition> {
+    let key = &gslb.key;
     let mut conditions = conditions.to_vec();
     let (reason, message) = match applied {
         Applied::Published | Applied::Nothing => return conditions,
@@ -82,6 +103,18 @@ fn with_outcome(conditions: &[Condition], applied: Applied, key: &Key) -> Vec<Co
             "DNSEndpointForeign",
             format!(
                 "DNSEndpoint {key} exists and does not belong to this Gslb, so it is left alone; delete it or rename the Gslb"
+            ),
+        ),
+        Applied::Twin => (
+            "OtherGroupServes",
+            format!(
+                "Gslb {} publishes DNSEndpoint {key}, so this one is not served; delete one of the two{}",
+                gslb.twin(),
+                match gslb.group {
+                    Group::Canonical =>
+                        ", or label that one k8gb.io/migration-requested=true to take over from it",
+                    Group::Legacy => "",
+                }
             ),
         ),
         Applied::Contested { .. } => (

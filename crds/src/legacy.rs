@@ -1,0 +1,58 @@
+//! `Gslb` of the group `k8gb.absa.oss`, which k8gb gives up: the same kind under another name.
+//!
+//! It is read as a [`Gslb`] and served like one. Its definition lacks `serviceHealthPolicy`, as k8gb's does.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::{NamespaceResourceScope, ObjectMeta};
+use kube::{CustomResourceExt, Resource};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::gslb::{Gslb, rules};
+use crate::refine::refine;
+
+/// The group.
+pub const GROUP: &str = "k8gb.absa.oss";
+
+/// A Gslb of the legacy group.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct LegacyGslb(pub Gslb);
+
+impl Resource for LegacyGslb {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        Gslb::kind(&())
+    }
+    fn group((): &()) -> Cow<'_, str> {
+        GROUP.into()
+    }
+    fn version((): &()) -> Cow<'_, str> {
+        Gslb::version(&())
+    }
+    fn plural((): &()) -> Cow<'_, str> {
+        Gslb::plural(&())
+    }
+    fn meta(&self) -> &ObjectMeta {
+        self.0.meta()
+    }
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        self.0.meta_mut()
+    }
+}
+
+/// The definition of the legacy group.
+pub(crate) fn definition() -> CustomResourceDefinition {
+    let mut crd = refine(Gslb::crd(), rules());
+    crd.metadata.name = Some(format!("{}.{GROUP}", crd.spec.names.plural));
+    GROUP.clone_into(&mut crd.spec.group);
+    let mut value = serde_json::to_value(crd).expect("a definition is plain data");
+    let spec = value.pointer_mut("/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties");
+    let spec = spec.and_then(Value::as_object_mut).expect("a definition has a schema");
+    spec.remove("serviceHealthPolicy").expect("the kind has the field");
+    serde_json::from_value(value).expect("a definition without a field is one")
+}

@@ -1,0 +1,53 @@
+//! Whether a Gslb serves its name, or the one of the same name in the other group does.
+
+use gslb_core::group::{Group, Twin, serving};
+use gslb_crds::marks;
+use jiff::Timestamp;
+use kube::{Resource, ResourceExt};
+
+use super::group::{Guarded, Id};
+use crate::controller::Triggers;
+use crate::controller::context::Context;
+
+/// What a pass has to know of the Gslb of the same name.
+pub(crate) struct Twins {
+    /// The twin, if that one serves.
+    pub(crate) rival: Option<Id>,
+    /// When the older of the two was created: whoever serves stands for the name as long as it was there.
+    pub(crate) created: Option<Timestamp>,
+}
+
+impl Twins {
+    pub(crate) fn of(context: &Context, triggers: &Triggers, gslb: &Guarded) -> Self {
+        let id = gslb.id();
+        let created = created(gslb);
+        let Some(other) = triggers.gslb(&id.twin()) else {
+            return Self { rival: None, created };
+        };
+        let publishes = context.endpoints.get(&id.key).and_then(|facts| facts.owner);
+        let twin = |gslb: &Guarded| Twin {
+            group: gslb.group,
+            created: self::created(gslb),
+            publishes: publishes.as_ref().is_some_and(|owner| Some(&owner.uid) == gslb.uid().as_ref()),
+            retired: is_retired(gslb),
+        };
+        let serves = serving(twin(gslb), twin(&other)) == id.group;
+        Self {
+            rival: (!serves).then(|| id.twin()),
+            created: created.into_iter().chain(self::created(&other)).min(),
+        }
+    }
+}
+
+fn created(gslb: &Guarded) -> Option<Timestamp> {
+    gslb.creation_timestamp().map(|time| time.0)
+}
+
+/// A legacy Gslb that is migrated or deleted is not served (contract §2.2).
+pub(crate) fn is_retired(gslb: &Guarded) -> bool {
+    let labelled = |key| gslb.labels().get(key).is_some_and(|value| value == marks::TRUE);
+    gslb.group == Group::Legacy
+        && (gslb.meta().deletion_timestamp.is_some()
+            || labelled(marks::MIGRATION_REQUESTED)
+            || labelled(marks::MIGRATED))
+}
