@@ -156,6 +156,7 @@ async fn start(
         questions: Arc::clone(&questions),
         writer: Writer::default(),
         addresses: std::sync::Mutex::default(),
+        migrations: std::sync::Mutex::default(),
         metrics,
         clock,
         settings: Arc::clone(&settings),

@@ -12,8 +12,8 @@
 //!    [`annotated`]: the Gslb that an Ingress asks for.
 //! 3. [`fleet`], [`reply`], [`peer`]: who the other clusters are, what they say, and what a silence is worth.
 //! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
-//! 5. [`group`], [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb, and how all of
-//!    it is told to the user.
+//! 5. [`group`], [`migration`], [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb,
+//!    and how all of it is told to the user.
 //! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`limits`]: a zone delegation, from what
 //!    was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
 //!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones.
@@ -38,6 +38,7 @@ pub mod history;
 pub mod limits;
 pub mod login;
 pub mod lookup;
+pub mod migration;
 pub mod name;
 pub mod peer;
 pub mod plan;

@@ -10,7 +10,8 @@ use kube::{CustomResourceExt, Resource};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::gslb::{Gslb, rules};
+use crate::gslb::{Gslb, ResourceRef, rules};
+use crate::marks;
 use crate::refine::refine;
 
 /// The group.
@@ -20,6 +21,38 @@ pub const GROUP: &str = "k8gb.absa.oss";
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct LegacyGslb(pub Gslb);
+
+/// Annotation that kubectl compares with: of this group, so it means nothing in the other one.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+impl LegacyGslb {
+    /// The Gslb of the canonical group that serves the same (contract §6.2). An Ingress in the spec becomes a
+    /// reference to it.
+    pub fn canonical(&self) -> Gslb {
+        let Self(Gslb { metadata, spec, .. }) = self;
+        let mut made = Gslb { spec: spec.clone(), ..Gslb::default() };
+        made.metadata.name.clone_from(&metadata.name);
+        made.metadata.namespace.clone_from(&metadata.namespace);
+        let mut annotations = metadata.annotations.clone().unwrap_or_default();
+        annotations.remove(LAST_APPLIED);
+        made.metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
+        let mut labels = metadata.labels.clone().unwrap_or_default();
+        labels.retain(|key, _| key != marks::MIGRATION_REQUESTED && key != marks::MIGRATED);
+        made.metadata.labels = Some(labels).filter(|labels| !labels.is_empty());
+        if spec.resource_ref.is_none() && spec.ingress.is_some() {
+            made.spec.ingress = None;
+            made.spec.resource_ref = Some(ResourceRef {
+                api_version: Some("networking.k8s.io/v1".to_owned()),
+                kind: Some("Ingress".to_owned()),
+                name: metadata.name.clone(),
+                namespace: metadata.namespace.clone(),
+                ..ResourceRef::default()
+            });
+        }
+        made.spec.service_health_policy = None;
+        made
+    }
+}
 
 impl Resource for LegacyGslb {
     type DynamicType = ();

@@ -7,8 +7,8 @@ use gslb_core::changelog::{
 };
 use gslb_crds::gslb::Strategy;
 use gslb_crds::{
-    DnsEndpoint, DnsEndpointSpec, Endpoint, Gslb, GslbSpec, GslbStatus, ProviderChange, ProviderChangeSpec,
-    ProviderChangeStatus, ZoneDelegation, marks,
+    DnsEndpoint, DnsEndpointSpec, Endpoint, Gslb, GslbSpec, GslbStatus, LegacyGslb, ProviderChange,
+    ProviderChangeSpec, ProviderChangeStatus, ZoneDelegation, marks,
 };
 use serde_json::{Value, json};
 
@@ -169,4 +169,47 @@ fn a_provider_change_stores_its_two_lines_to_the_byte() {
     let lines: Vec<_> = read.lines().collect();
     assert_eq!(lines, [first, second]);
     assert!(verify(&lines, None).is_clean());
+}
+
+/// F-82.
+#[test]
+fn a_legacy_gslb_becomes_one_of_today_with_what_users_wrote() {
+    let spec = json!({
+        "strategy": { "type": "roundRobin", "weight": { "eu": 5 }, "splitBrainThresholdSeconds": 300 },
+        "resourceRef": { "kind": "Service", "apiVersion": "v1", "matchLabels": { "a": "b" } },
+    });
+    let legacy: LegacyGslb = serde_json::from_value(json!({
+        "metadata": {
+            "name": "app", "namespace": "demo", "uid": "1", "resourceVersion": "2", "finalizers": ["x"],
+            "labels": { "team": "a", "k8gb.io/migration-requested": "true", "k8gb.io/migrated-to-k8gb-io": "false" },
+            "annotations": { "k8gb.io/hostname": "h", "kubectl.kubernetes.io/last-applied-configuration": "{}" },
+        },
+        "spec": spec, "status": { "geoTag": "eu" },
+    }))
+    .unwrap();
+    assert_eq!(
+        serde_json::to_value(legacy.canonical()).unwrap(),
+        json!({
+            "apiVersion": "k8gb.io/v1beta1", "kind": "Gslb",
+            "metadata": {
+                "name": "app", "namespace": "demo",
+                "labels": { "team": "a" }, "annotations": { "k8gb.io/hostname": "h" },
+            },
+            "spec": spec,
+        })
+    );
+}
+
+/// Case C075.
+#[test]
+fn an_annotation_counts_under_its_old_prefix_and_the_new_one_wins() {
+    let mut object = gslb(json!({}));
+    let mut annotate = |key: &str, value: &str| {
+        let annotations = object.metadata.annotations.get_or_insert_default();
+        annotations.insert(key.to_owned(), value.to_owned());
+        marks::annotation(&object, marks::HOSTNAME).map(str::to_owned)
+    };
+    assert_eq!(annotate("k8gb.absa.oss/other", "x"), None);
+    assert_eq!(annotate("k8gb.absa.oss/hostname", "old").as_deref(), Some("old"));
+    assert_eq!(annotate("k8gb.io/hostname", "new").as_deref(), Some("new"));
 }

@@ -57,6 +57,8 @@ pub(crate) struct Context {
     pub(crate) announcer: Announcer,
     /// The addresses that each Gslb had last; `None`: it is known to have none.
     pub(crate) addresses: Mutex<BTreeMap<Id, Option<LastAddresses>>>,
+    /// Names whose canonical Gslb was made by a migration.
+    pub(crate) migrations: Mutex<BTreeSet<Key>>,
     pub(crate) metrics: Metrics,
     pub(crate) clock: Clock,
 }

@@ -292,8 +292,14 @@ pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
     }
     context.writer.forget(gslb::report::what(*group), key);
     context.announcer.forget(gslb::report::what(*group), key);
-    if *group == Group::Legacy {
-        context.announcer.forget(gslb::DEPRECATED, key);
+    match group {
+        Group::Canonical => {
+            context.migrations.lock().expect("no panic while the migrations are locked").remove(key);
+        }
+        Group::Legacy => {
+            context.announcer.forget(gslb::DEPRECATED, key);
+            context.announcer.forget(gslb::migrate::WHAT, key);
+        }
     }
     context.addresses.lock().expect("no panic while the addresses are locked").remove(id);
 }

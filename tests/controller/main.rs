@@ -17,6 +17,7 @@ mod kinds;
 mod legacy;
 mod load_balancer;
 mod log;
+mod migration;
 mod mixed_fleet;
 mod objects;
 mod peers;

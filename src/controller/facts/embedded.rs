@@ -15,20 +15,22 @@ use crate::controller::gslb::group::Served;
 pub(crate) struct Embedded {
     pub(crate) uid: String,
     pub(crate) resource_version: String,
-    /// UID of the Gslb.
-    pub(crate) owner: String,
+    /// UID of the Gslb; `None`: nobody controls it any more, and our label is still there.
+    pub(crate) owner: Option<String>,
     /// `spec` and our label.
     written: Value,
 }
 
 impl Embedded {
-    /// Nothing, if no Gslb controls the Ingress.
+    /// Nothing, if no Gslb made the Ingress.
     pub(super) fn read(ingress: &Ingress) -> Option<Self> {
-        let owner = controlling(ingress)?;
-        Some(Self {
+        let owner = controlling(ingress).filter(|owner| owner.kind == Gslb::kind(&()));
+        let left = controlling(ingress).is_none()
+            && ingress.labels().get(marks::MANAGED_BY).is_some_and(|value| value == marks::MANAGED_BY_GSLB);
+        (owner.is_some() || left).then(|| Self {
             uid: ingress.uid().unwrap_or_default(),
             resource_version: ingress.resource_version().unwrap_or_default(),
-            owner: owner.uid.clone(),
+            owner: owner.map(|owner| owner.uid.clone()),
             written: written(ingress),
         })
     }
@@ -46,7 +48,7 @@ pub(crate) fn view(ingress: &Ingress, wanted: &IngressSpec) -> Value {
 
 fn controlling(ingress: &Ingress) -> Option<&OwnerReference> {
     let mut owners = ingress.owner_references().iter();
-    owners.find(|owner| owner.controller == Some(true) && owner.kind == Gslb::kind(&()))
+    owners.find(|owner| owner.controller == Some(true))
 }
 
 fn written(ingress: &Ingress) -> Value {

@@ -1,5 +1,6 @@
 //! Writes the Ingress that stands in a Gslb: the only writer of Ingresses.
 
+use gslb_core::group::Group;
 use gslb_core::reference::ReferenceProblem;
 use gslb_crds::Gslb;
 use jiff::Timestamp;
@@ -36,7 +37,7 @@ pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -
     if gslb.metadata.deletion_timestamp.is_some() {
         return Ok(Ok(()));
     }
-    let seen = match seen(context, &gslb, &key) {
+    let seen = match seen(context, gslb, &key) {
         Ok(seen) => seen,
         Err(foreign) => return Ok(Err(foreign)),
     };
@@ -72,9 +73,13 @@ pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -
 }
 
 /// The Ingress as the watch shows it; an error if it belongs to somebody else.
-fn seen(context: &Context, gslb: &Gslb, key: &Key) -> Result<Option<Box<Embedded>>, ReferenceProblem> {
+fn seen(context: &Context, gslb: Served<'_>, key: &Key) -> Result<Option<Box<Embedded>>, ReferenceProblem> {
     let Some(facts) = context.ingresses.get(key) else { return Ok(None) };
-    let ours = facts.embedded.filter(|embedded| gslb.uid().as_ref() == Some(&embedded.owner));
+    let ours = facts.embedded.filter(|embedded| match &embedded.owner {
+        Some(owner) => gslb.uid().as_ref() == Some(owner),
+        // A migration detached it, and was taken back.
+        None => gslb.group == Group::Legacy,
+    });
     ours.map(Some).ok_or_else(|| ReferenceProblem::ForeignIngress { key: key.to_string() })
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod apply;
 pub(crate) mod embedded;
 pub(crate) mod group;
 pub(crate) mod live;
+pub(crate) mod migrate;
 pub(crate) mod observe;
 pub(crate) mod reference;
 pub(crate) mod report;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use gslb_core::group::Group;
 use gslb_core::publication::{Figures, publish};
 use gslb_crds::marks;
+use jiff::{SignedDuration, Timestamp};
 use kube::Resource;
 use kube::runtime::controller::Action;
 
@@ -24,6 +26,11 @@ use super::{PassError, Trigger};
 pub(crate) use group::Guarded;
 use group::{Id, Served};
 use twin::Twins;
+
+/// How long a hand-over may take before it is told as trouble. No outside reference.
+const HAND_OVER: SignedDuration = SignedDuration::from_secs(10);
+/// When it is looked at again, if nothing is heard of it before.
+const HAND_OVER_PAUSE: Duration = Duration::from_secs(1);
 
 /// Reason of the event, and the name under which it is remembered.
 pub(crate) const DEPRECATED: &str = "LegacyDeprecated";
@@ -43,12 +50,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
             return Ok(Action::await_change());
         }
     };
-    if id.group == Group::Legacy {
-        if twin::is_retired(&guarded) {
-            retire(&pass, &id);
-            return Ok(Action::await_change());
-        }
-        deprecate(&pass, &guarded).await;
+    if id.group == Group::Legacy && !migrate::migrate(&pass, &guarded, gslb).await? {
+        return Ok(Action::await_change());
     }
     if gslb.metadata.deletion_timestamp.is_some() && !context.endpoints.contains(&id.key) {
         // Its records are gone, and must not come back while somebody's finalizer holds the object.
@@ -78,6 +81,9 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     } else {
         apply::Applied::Twin
     };
+    if applied == apply::Applied::Foreign && is_handed_over(&seen, &twins, now) {
+        return Ok(Action::requeue(HAND_OVER_PAUSE));
+    }
     report::report(context, gslb, &seen, &publication, applied, now).await?;
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     pass.progress.tick();
@@ -92,14 +98,12 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     Ok(next(&pass, look_again.map(|at| at.duration_since(now))))
 }
 
-/// A legacy Gslb that is not served any more: its hosts are its twin's, or nobody's.
-fn retire(pass: &super::Pass, id: &Id) {
-    pass.context.registry.forget(id);
-    if pass.triggers.gslb(&id.twin()).is_none() {
-        for other in pass.context.registry.release(&id.key) {
-            pass.triggers.send(Trigger::Named(other));
-        }
-    }
+/// Whether the records are still those of the retired twin, and about to be handed over: that is no trouble yet.
+fn is_handed_over(seen: &observe::Seen<'_>, twins: &Twins, now: Timestamp) -> bool {
+    let owner = seen.endpoint.as_ref().and_then(|facts| facts.owner.as_ref());
+    owner.is_some_and(|owner| owner.group == Some(Group::Legacy))
+        && twins.retired
+        && twins.own_created.is_some_and(|created| now.duration_since(created) < HAND_OVER)
 }
 
 /// Tells once that the group is given up (F-86).
@@ -116,7 +120,7 @@ async fn deprecate(pass: &super::Pass, gslb: &Guarded) {
 }
 
 /// The safety net, or earlier if something has a deadline.
-fn next(pass: &super::Pass, deadline: Option<jiff::SignedDuration>) -> Action {
+fn next(pass: &super::Pass, deadline: Option<SignedDuration>) -> Action {
     let deadline = deadline.and_then(|left| Duration::try_from(left).ok());
     match (pass.context.settings.periods.gslb, deadline) {
         (Some(period), Some(left)) => Action::requeue(period.min(left)),

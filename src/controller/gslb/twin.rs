@@ -13,6 +13,10 @@ use crate::controller::context::Context;
 pub(crate) struct Twins {
     /// The twin, if that one serves.
     pub(crate) rival: Option<Id>,
+    /// Whether there is a twin, and it has retired.
+    pub(crate) retired: bool,
+    /// When the Gslb itself was created.
+    pub(crate) own_created: Option<Timestamp>,
     /// When the older of the two was created: whoever serves stands for the name as long as it was there.
     pub(crate) created: Option<Timestamp>,
 }
@@ -22,7 +26,7 @@ impl Twins {
         let id = gslb.id();
         let created = created(gslb);
         let Some(other) = triggers.gslb(&id.twin()) else {
-            return Self { rival: None, created };
+            return Self { rival: None, retired: false, own_created: created, created };
         };
         let publishes = context.endpoints.get(&id.key).and_then(|facts| facts.owner);
         let twin = |gslb: &Guarded| Twin {
@@ -34,6 +38,8 @@ impl Twins {
         let serves = serving(twin(gslb), twin(&other)) == id.group;
         Self {
             rival: (!serves).then(|| id.twin()),
+            retired: is_retired(&other),
+            own_created: created,
             created: created.into_iter().chain(self::created(&other)).min(),
         }
     }
