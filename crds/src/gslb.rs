@@ -56,8 +56,8 @@ pub struct GslbSpec {
     /// The object that names hosts and Services. Wins over `ingress`.
     #[serde(default, deserialize_with = "none_if_empty", skip_serializing_if = "Option::is_none")]
     pub resource_ref: Option<ResourceRef>,
-    /// An Ingress to be made for the application, where nothing else names hosts and Services. Not acted on yet:
-    /// write the Ingress yourself and name it in `resourceRef`.
+    /// An Ingress to be made for the application, with the name of the Gslb. Only looked at without
+    /// `resourceRef`.
     #[serde(default, deserialize_with = "none_if_empty", skip_serializing_if = "Option::is_none")]
     pub ingress: Option<IngressSpec>,
     /// Whether a host with several Services is healthy when any of them is, or only when all are.

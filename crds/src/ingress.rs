@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lenient::{none_if_empty, or_default};
 
-/// An Ingress to be made for the application. Not acted on yet: write the Ingress yourself and name it in
-/// `spec.resourceRef`.
+/// An Ingress to be made for the application, with the name of the Gslb.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngressSpec {

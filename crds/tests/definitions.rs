@@ -424,14 +424,6 @@ fn kubectl_get_wide_shows_why_an_object_is_not_ready() {
 }
 
 #[test]
-fn explain_says_that_an_embedded_ingress_is_not_acted_on() {
-    let crd = definition("gslbs");
-    let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
-    let description = spec["properties"]["ingress"]["description"].as_str().unwrap();
-    assert!(description.contains("Not acted on yet") && description.contains("resourceRef"), "{description}");
-}
-
-#[test]
 fn kubectl_get_shows_what_each_kind_is_asked_for() {
     let names = |plural: &str| {
         columns(&definition(plural)).into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
