@@ -502,9 +502,22 @@ async fn events_of_both_groups_are_the_same_events() {
     let params = ListParams::default().fields("involvedObject.name=web,involvedObject.kind=Gslb");
     let found = old.list(&params).await.unwrap();
     assert_eq!(found.items[0].message.as_deref(), Some("a note"));
+    let path = format!("/api/v1/namespaces/{}/events/e1", cluster.namespace);
+    let read = cluster.raw(&path, "application/json").await;
+    let without_meaning = ["source", "firstTimestamp", "lastTimestamp", "count"].map(|field| read.get(field));
+    let (empty, null) = (json!({}), json!(null));
+    assert_eq!(without_meaning, [Some(&empty), Some(&null), Some(&null), None], "{read}");
     assert!(
         old.list(&ListParams::default().fields("involvedObject.name=other")).await.unwrap().items.is_empty()
     );
+
+    let event = json!({"metadata": {"name": "e2"}, "involvedObject": {"kind": "Gslb"}, "reason": "Tested"});
+    old.create(&PostParams::default(), &serde_json::from_value(event).unwrap()).await.unwrap();
+    let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events/e2", cluster.namespace);
+    let read = cluster.raw(&path, "application/json").await;
+    let fields = ["deprecatedSource", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime"];
+    let without_meaning = fields.map(|field| read.get(field));
+    assert_eq!(without_meaning, [Some(&empty), Some(&null), Some(&null), Some(&null)], "{read}");
 }
 
 #[tokio::test]

@@ -218,6 +218,10 @@ async fn describe_shows_conditions_and_events_and_wait_sees_conditions() {
     assert!(text.contains("all is well") && text.contains("records were published"), "{text}");
     let table = cluster.run(&["get", "events"]).await;
     assert_eq!(words(&table)[1][1..], ["Normal", "Published", "gslb/web", "records", "were", "published"]);
+    for field in ["lastTimestamp", "firstTimestamp", "metadata.creationTimestamp"] {
+        let sorted = cluster.run(&["get", "events", &format!("--sort-by=.{field}")]).await;
+        assert_eq!(words(&sorted)[1][1..3], ["Normal", "Published"], "by {field}: {sorted}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

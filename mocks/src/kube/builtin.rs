@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::events;
 use super::kinds::{Kind, field_text};
 use super::table::age;
 
@@ -228,6 +229,7 @@ pub(super) fn default(kind: &Kind, object: &mut Value) {
             }
         }
         ("apps", "deployments") => preset(&mut object["spec"], "replicas", json!(1)),
+        ("" | "events.k8s.io", "events") => events::complete(object),
         _ => {}
     }
 }

@@ -33,6 +33,16 @@ pub(super) fn convert(event: &mut Value, api_version: &str) {
     map.insert("apiVersion".into(), json!(api_version));
 }
 
+/// Gives an event in `v1` the fields that every event has, even if they say nothing: structures and times, whose Go
+/// types know no absence.
+pub(super) fn complete(event: &mut Value) {
+    let Some(map) = event.as_object_mut() else { return };
+    map.entry("source").or_insert_with(|| json!({}));
+    for time in ["firstTimestamp", "lastTimestamp", "eventTime"] {
+        map.entry(time).or_insert(Value::Null);
+    }
+}
+
 fn rename(map: &mut Map<String, Value>, from: &str, to: &str) {
     if let Some(value) = map.remove(from) {
         map.insert(to.into(), value);
