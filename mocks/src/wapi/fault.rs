@@ -19,6 +19,8 @@ pub enum Fault {
     Unavailable,
     /// 502 HTML of a proxy in front of the grid.
     BadGateway,
+    /// 200 with the HTML log-in page of something that answers in the grid's place.
+    LoginPage,
     /// 200 with an HTML page that points to the grid master.
     MetaRefresh,
     /// The request is answered this much later.
@@ -32,8 +34,8 @@ pub enum Fault {
 /// A text that names no fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown fault '{0}': use wapi-401, wapi-403, wapi-503, wapi-502, wapi-html, wapi-slow[=MILLISECONDS], \
-     wapi-reset-before or wapi-reset-after"
+    "unknown fault '{0}': use wapi-401, wapi-403, wapi-503, wapi-502, wapi-html, wapi-refresh, \
+     wapi-slow[=MILLISECONDS], wapi-reset-before or wapi-reset-after"
 )]
 pub struct UnknownFault(String);
 
@@ -48,7 +50,8 @@ impl FromStr for Fault {
             "wapi-403" => Self::Forbidden,
             "wapi-503" => Self::Unavailable,
             "wapi-502" => Self::BadGateway,
-            "wapi-html" => Self::MetaRefresh,
+            "wapi-html" => Self::LoginPage,
+            "wapi-refresh" => Self::MetaRefresh,
             // Zone writes were seen to take one to three seconds on real grids.
             "wapi-slow" => Self::Slow(Duration::from_secs(3)),
             "wapi-reset-before" => Self::ResetBeforeCommit,

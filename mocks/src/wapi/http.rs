@@ -97,6 +97,7 @@ impl Shared {
             Fault::Forbidden => pages::forbidden(path(&request.uri)),
             Fault::Unavailable => pages::unavailable(),
             Fault::BadGateway => pages::bad_gateway(),
+            Fault::LoginPage => pages::login_page(),
             Fault::MetaRefresh => pages::meta_refresh(&self.member),
             Fault::ResetAfterCommit | Fault::ResetBeforeCommit | Fault::Slow(_) => {
                 return self.carry_out(request);

@@ -54,6 +54,13 @@ pub(crate) fn bad_gateway() -> Response<Body> {
     plain(502, "text/html", body)
 }
 
+/// The log-in page of a proxy that answers in the grid's place: a success that is none, and it leads nowhere else.
+pub(crate) fn login_page() -> Response<Body> {
+    let body = "<!DOCTYPE html>\n<html>\n<head><title>Log in</title></head>\n<body>\n<form method=\"post\">\n\
+                <input name=\"username\">\n<input name=\"password\" type=\"password\">\n</form>\n</body>\n</html>\n";
+    plain(200, "text/html", body)
+}
+
 /// What a member that is not the master answers: a success that is none.
 pub(crate) fn meta_refresh(master: &str) -> Response<Body> {
     let body = format!(

@@ -12,6 +12,7 @@ async fn error_pages_come_in_the_form_of_the_grid_and_end_when_cleared() {
         (Fault::Forbidden, 403, "text/html; charset=iso-8859-1", "403 Forbidden"),
         (Fault::Unavailable, 503, "text/plain", "Temporary Unavailable"),
         (Fault::BadGateway, 502, "text/html", "502 Bad Gateway"),
+        (Fault::LoginPage, 200, "text/html", "<title>Log in</title>"),
         (Fault::MetaRefresh, 200, "text/html", "URL=https://gm.example.com"),
     ] {
         bench.grid.faults().inject(fault);

@@ -85,7 +85,7 @@ async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report
             Report::said("the grid's passwords are other ones now")
         }
         Injection::Wapi503 => fault(world, Fault::Unavailable, "the grid is unavailable (503)"),
-        Injection::WapiHtml => fault(world, Fault::MetaRefresh, "the grid answers with HTML"),
+        Injection::WapiHtml => fault(world, Fault::LoginPage, "the grid answers with an HTML log-in page"),
         Injection::WapiSlow => {
             let slow = "wapi-slow".parse().context("the simulator does not know how to be slow")?;
             fault(world, slow, "the grid answers three seconds late")

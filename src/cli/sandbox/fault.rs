@@ -45,7 +45,7 @@ pub(super) enum Injection {
     /// The grid answers every request with 503.
     #[command(name = "wapi-503")]
     Wapi503,
-    /// The grid answers every request with an HTML page.
+    /// The grid answers every request with status 200 and an HTML log-in page.
     WapiHtml,
     /// The grid answers every request three seconds late.
     WapiSlow,

@@ -15,6 +15,7 @@ async fn a_failing_grid_is_told_in_its_own_words_and_recovers_by_itself() {
         (Fault::Unavailable, "ProviderUnavailable", "HTTP 503"),
         (Fault::BadGateway, "ProviderUnavailable", "HTTP 502"),
         (Fault::ResetBeforeCommit, "ProviderUnavailable", "connection was"),
+        (Fault::LoginPage, "UnexpectedAnswer", "HTML page instead of JSON"),
         (Fault::MetaRefresh, "Misconfigured", "not the Grid Master"),
         (Fault::Forbidden, "Forbidden", "HTTP 403"),
     ];
