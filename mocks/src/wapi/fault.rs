@@ -165,6 +165,11 @@ impl Faults {
         self.lock().rules.push(rule.into());
     }
 
+    /// Ends all faults and puts this one into force, if there is one, in one step. Traps stay.
+    pub fn replace(&self, fault: Option<Fault>) {
+        self.lock().rules = fault.map(FaultRule::from).into_iter().collect();
+    }
+
     /// Sets a trap for the next effective write of a client: it is carried out and never answered.
     pub fn trap_write_of(&self, client: IpAddr) -> Trap {
         self.traps.set(client)
@@ -176,9 +181,9 @@ impl Faults {
         self.traps.clear();
     }
 
-    /// Whether a rule is still in force; used-up rules are not.
-    pub fn is_active(&self) -> bool {
-        self.lock().rules.iter().any(|rule| rule.times != Some(0))
+    /// The faults that are still in force; used-up rules are not.
+    pub fn in_force(&self) -> Vec<Fault> {
+        self.lock().rules.iter().filter(|rule| rule.times != Some(0)).map(|rule| rule.fault).collect()
     }
 
     /// The faults that hit a request, in the order of injection.
@@ -221,7 +226,17 @@ mod tests {
         assert_eq!(faults.hit("POST", "/wapi/v2.12.3/zone_delegated"), []);
         assert_eq!(faults.hit("POST", "/wapi/v2.12.3/zone_delegated"), [Fault::Unavailable]);
         assert_eq!(faults.hit("POST", "/wapi/v2.12.3/zone_delegated"), []);
-        assert!(!faults.is_active());
+        assert_eq!(faults.in_force(), []);
+    }
+
+    #[test]
+    fn a_fault_that_replaces_the_others_is_the_only_one() {
+        let faults = Faults::seeded(1);
+        faults.inject(Fault::Unavailable);
+        faults.replace(Some(Fault::LoginPage));
+        assert_eq!(faults.hit("GET", "/"), [Fault::LoginPage]);
+        faults.replace(None);
+        assert_eq!(faults.in_force(), []);
     }
 
     #[test]

@@ -84,11 +84,11 @@ async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report
             world.grid.change_passwords();
             Report::said("the grid's passwords are other ones now")
         }
-        Injection::Wapi503 => fault(world, Fault::Unavailable, "the grid is unavailable (503)"),
-        Injection::WapiHtml => fault(world, Fault::LoginPage, "the grid answers with an HTML log-in page"),
+        Injection::Wapi503 => fault(world, Fault::Unavailable, "the grid is unavailable (503)")?,
+        Injection::WapiHtml => fault(world, Fault::LoginPage, "the grid answers with an HTML log-in page")?,
         Injection::WapiSlow => {
             let slow = "wapi-slow".parse().context("the simulator does not know how to be slow")?;
-            fault(world, slow, "the grid answers three seconds late")
+            fault(world, slow, "the grid answers three seconds late")?
         }
         Injection::Clear => {
             world.grid.clear()?;
@@ -98,7 +98,7 @@ async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report
     })
 }
 
-fn fault(world: &World, fault: Fault, text: &str) -> Report {
-    world.grid.inject(fault);
-    Report::said(text)
+fn fault(world: &World, fault: Fault, text: &str) -> anyhow::Result<Report> {
+    world.grid.inject(fault)?;
+    Ok(Report::said(text))
 }

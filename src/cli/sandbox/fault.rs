@@ -39,15 +39,15 @@ pub(super) enum Injection {
         /// Cluster
         cluster: Site,
     },
-    /// The grid's password changes, and nobody tells the daemons.
+    /// The grid's password changes, and nobody tells the daemons; replaces its fault before.
     #[command(name = "wapi-401")]
     Wapi401,
-    /// The grid answers every request with 503.
+    /// The grid answers every request with 503; replaces its fault before.
     #[command(name = "wapi-503")]
     Wapi503,
-    /// The grid answers every request with status 200 and an HTML log-in page.
+    /// The grid answers every request with status 200 and an HTML log-in page; replaces its fault before.
     WapiHtml,
-    /// The grid answers every request three seconds late.
+    /// The grid answers every request three seconds late; replaces its fault before.
     WapiSlow,
     /// All faults of the grid end; the daemons get the right password.
     Clear,

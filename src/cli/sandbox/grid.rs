@@ -158,23 +158,35 @@ impl SimulatedGrid {
         self.grid.faults().trap_write_of(site.dns().into())
     }
 
-    pub(super) fn inject(&self, fault: Fault) {
-        self.grid.faults().inject(fault);
+    /// Puts a fault into force; the one before ends, wrong passwords too.
+    ///
+    /// # Errors
+    /// The password file cannot be written.
+    pub(super) fn inject(&self, fault: Fault) -> anyhow::Result<()> {
+        self.grid.faults().replace(Some(fault));
+        self.correct_passwords()
     }
 
-    /// Changes the passwords at the grid; no file is changed, and open sessions end.
+    /// Changes the passwords at the grid; no file is changed, and open sessions end. The fault before ends.
     pub(super) fn change_passwords(&self) {
+        self.grid.faults().replace(None);
         self.grid.set_password(ADMIN, &admin_password(true));
         self.grid.set_password(ACCOUNT, &password(self.next_password()));
         self.grid.expire_sessions();
     }
 
-    /// Ends all faults. The daemons get a password that was never refused: one that was is not tried again.
+    /// Ends all faults.
     ///
     /// # Errors
     /// The password file cannot be written.
     pub(super) fn clear(&self) -> anyhow::Result<()> {
         self.grid.faults().clear();
+        self.correct_passwords()
+    }
+
+    /// Ends what [`Self::change_passwords`] began. The daemons get a password that was never refused: one that was is
+    /// not tried again.
+    fn correct_passwords(&self) -> anyhow::Result<()> {
         self.grid.set_password(ADMIN, &admin_password(false));
         if std::fs::read_to_string(&self.files.password).ok() != Some(password(self.last_password())) {
             let fresh = password(self.next_password());
@@ -246,6 +258,25 @@ mod tests {
         assert_eq!(read(), "sandbox-0");
         grid.clear().unwrap();
         assert_eq!(read(), "sandbox-2");
+    }
+
+    #[tokio::test]
+    async fn a_newer_fault_replaces_the_older_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let grid = started(folder.path()).await;
+        let read = || std::fs::read_to_string(&grid.files().password).unwrap();
+        let in_force = || grid.grid.faults().in_force();
+        grid.inject(Fault::Unavailable).unwrap();
+        grid.inject(Fault::LoginPage).unwrap();
+        assert_eq!((in_force(), read().as_str()), (vec![Fault::LoginPage], "sandbox-0"));
+        grid.change_passwords();
+        assert_eq!(
+            (in_force(), read().as_str()),
+            (vec![], "sandbox-0"),
+            "the wrong password is the only fault"
+        );
+        grid.inject(Fault::Unavailable).unwrap();
+        assert_eq!((in_force(), read().as_str()), (vec![Fault::Unavailable], "sandbox-2"));
     }
 
     #[tokio::test]
