@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::children::Role;
-use super::grid::{Files, VERSION, VIEW, host_for};
+use super::grid::{Files, VERSION, VIEW};
 use super::orphan;
-use super::topology::{NEGATIVE_TTL, OWN_NAMESPACE, PARENT_ZONE, Ports, Site, ZONE};
+use super::topology::{NEGATIVE_TTL, OWN_NAMESPACE, PARENT, PARENT_ZONE, Ports, Site, ZONE};
 
 /// Variables of the surrounding environment that the daemons may see; all others could change what they do.
 const INHERITED: [&str; 6] =
@@ -72,8 +72,8 @@ impl Surroundings<'_> {
         set("PEER_SWEEP_SECONDS", "1".to_owned());
         set("DNS_SOURCE_ADDRESS", site.dns().to_string());
         set("CHANGE_LOG_FILE", path(&change_log_in(self.folder, site)));
-        set("INFOBLOX_GRID_HOST", host_for(site).to_string());
-        set("INFOBLOX_WAPI_PORT", self.ports.wapi.to_string());
+        set("INFOBLOX_GRID_HOST", PARENT.to_string());
+        set("INFOBLOX_WAPI_PORT", self.ports.wapi_of(site).to_string());
         set("INFOBLOX_WAPI_VERSION", VERSION.to_owned());
         set("INFOBLOX_WAPI_USERNAME_FILE", path(&self.grid.username));
         set("INFOBLOX_WAPI_PASSWORD_FILE", path(&self.grid.password));
@@ -105,7 +105,8 @@ mod tests {
         }
         let private = PrivatePorts { dns: 1, controller_pages: 2, dns_pages: 3 };
         let private = Site::ALL.map(|site| (site, private)).into();
-        let ports = Ports { dns: 1053, wapi: 1443, application: 8080, private };
+        let wapi = [(Site::Eu, 1443), (Site::Us, 2443), (Site::Za, 3443)].into();
+        let ports = Ports { dns: 1053, wapi, application: 8080, private };
         let grid = Files { ca: file("ca"), username: file("user"), password: file("password") };
         let around = Surroundings { folder: folder.path(), ports: &ports, grid: &grid };
         let environment = around.of(Site::Us, Role::Controller);
@@ -113,6 +114,8 @@ mod tests {
         assert_eq!(settings.geo_tag.as_str(), "us");
         assert_eq!(settings.dns_source_address, Some("127.0.2.53".parse().unwrap()));
         assert_eq!(settings.peer_ports(), [1053, 53]);
+        assert_eq!(environment["INFOBLOX_GRID_HOST"], "127.0.0.1", "no address of a cluster's DNS server");
+        assert_eq!(environment["INFOBLOX_WAPI_PORT"], "2443", "the way of the site itself");
         assert_eq!(settings.warnings.len(), 0, "{:?}", settings.warnings);
     }
 }

@@ -1,6 +1,6 @@
 //! The simulated grid, its two accounts, and how its faults are switched.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -60,9 +60,7 @@ impl SimulatedGrid {
     /// A file cannot be written, or a socket cannot be used.
     pub(super) async fn start(folder: &Path, listener: TcpListener) -> anyhow::Result<Self> {
         let files = Files::in_folder(folder);
-        let names: Vec<String> = Site::ALL.iter().map(|site| site.dns().to_string()).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let tls = SimulatorTls::generate(&names).context("cannot make certificates")?;
+        let tls = SimulatorTls::generate(&[&PARENT.to_string()]).context("cannot make certificates")?;
         let tls = tls.write_ca(&files.ca).context("cannot write the grid's CA file")?;
         let grid = Grid::builder()
             .username(ADMIN)
@@ -210,11 +208,6 @@ impl SimulatedGrid {
 /// Whose request it was.
 pub(super) fn site_of(entry: &Entry) -> Option<Site> {
     Site::of(entry.peer.ip())
-}
-
-/// The address that the daemons of a site know as the grid's.
-pub(super) fn host_for(site: Site) -> Ipv4Addr {
-    site.dns()
 }
 
 /// The admin's password while all is well, and while it is changed.

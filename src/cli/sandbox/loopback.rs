@@ -27,7 +27,7 @@ pub(super) struct Sockets {
     pub(super) parent_dns: Pair,
     pub(super) dns: BTreeMap<Site, Pair>,
     pub(super) grid: TcpListener,
-    /// Each site's own way to the grid.
+    /// Each site's own way to the grid, at the grid's address.
     pub(super) wapi: BTreeMap<Site, TcpListener>,
     pub(super) applications: BTreeMap<Site, TcpListener>,
 }
@@ -45,30 +45,36 @@ pub(super) async fn bind(dns_port: u16) -> anyhow::Result<(Ports, Sockets)> {
         0 => "no port is free for DNS on all addresses".to_owned(),
         port => format!("port {port} cannot be used for DNS on {}", listed(&everyone)),
     })?;
-    let mut ways = shared(&everyone, 0, listener).await.context("no port is free for the grid")?;
+    let grid = one(PARENT).await.context("no port is free for the grid")?;
+    let mut ways = BTreeMap::new();
+    for site in Site::ALL {
+        ways.insert(site, one(PARENT).await.context("no port is free for a way to the grid")?);
+    }
     let applications = match shared(&targets, HTTP, listener).await {
         Ok(listeners) => listeners,
         // Privileged, or taken by another sandbox.
         Err(_) => shared(&targets, 0, listener).await.context("no port is free for the applications")?,
     };
-    let (parent_dns, grid) = (pairs.remove(0), ways.remove(0));
+    let parent_dns = pairs.remove(0);
     let mut private = BTreeMap::new();
     for site in Site::ALL {
         private.insert(site, private_ports(site).await.context("no port is free for a site")?);
     }
     let ports = Ports {
         dns: parent_dns.tcp.local_addr()?.port(),
-        wapi: grid.local_addr()?.port(),
+        wapi: ways
+            .iter()
+            .map(|(site, way)| Ok((*site, way.local_addr()?.port())))
+            .collect::<io::Result<_>>()?,
         application: applications.first().map_or(Ok(HTTP), |first| first.local_addr().map(|a| a.port()))?,
         private,
     };
-    let by_site = |listeners: Vec<TcpListener>| Site::ALL.into_iter().zip(listeners).collect();
     let sockets = Sockets {
         parent_dns,
         dns: Site::ALL.into_iter().zip(pairs).collect(),
         grid,
-        wapi: by_site(ways),
-        applications: by_site(applications),
+        wapi: ways,
+        applications: Site::ALL.into_iter().zip(applications).collect(),
     };
     Ok((ports, sockets))
 }
@@ -102,6 +108,10 @@ where
             Some(_) => {}
         }
     }
+}
+
+async fn one(address: Ipv4Addr) -> io::Result<TcpListener> {
+    TcpListener::bind((address, 0)).await
 }
 
 async fn pair(address: SocketAddr) -> io::Result<(Pair, u16)> {

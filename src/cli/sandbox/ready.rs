@@ -139,7 +139,8 @@ mod tests {
     fn the_ready_file_has_the_documented_keys() {
         let private = PrivatePorts { dns: 1, controller_pages: 9100, dns_pages: 3 };
         let private = Site::ALL.map(|site| (site, private)).into();
-        let ports = Ports { dns: 1053, wapi: 1443, application: 8080, private };
+        let wapi = Site::ALL.map(|site| (site, 1443)).into();
+        let ports = Ports { dns: 1053, wapi, application: 8080, private };
         let pids = Site::ALL.map(|site| (site, Pids { controller: 1, dns: 2 })).into();
         let file = ReadyFile::of(&Facts {
             ports: &ports,

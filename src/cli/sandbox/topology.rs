@@ -104,8 +104,9 @@ pub(super) fn name(text: &str) -> DomainName {
 pub(super) struct Ports {
     /// Of all DNS servers, the parent's too.
     pub(super) dns: u16,
-    /// Of the grid and of each site's way to it.
-    pub(super) wapi: u16,
+    /// Of each site's own way to the grid, on the grid's address: all sites know the grid by one name, and the way
+    /// still tells them apart.
+    pub(super) wapi: BTreeMap<Site, u16>,
     /// Of the sample applications.
     pub(super) application: u16,
     /// Those that no other site knows.
@@ -145,6 +146,11 @@ impl Ports {
             80 => format!("http://{}/", site.target()),
             port => format!("http://{}:{port}/", site.target()),
         }
+    }
+
+    /// The port at which a site's daemons find the grid.
+    pub(super) fn wapi_of(&self, site: Site) -> u16 {
+        *self.wapi.get(&site).expect("every site has its way to the grid")
     }
 
     pub(super) fn private_of(&self, site: Site) -> PrivatePorts {
