@@ -90,7 +90,7 @@ impl Findings {
     fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
         let Self { report, unreadable, misnamed } = self;
         let Report { lines, changes, consistency, seal, shipped, unsettled, faults } = report;
-        writeln!(out, "{changes} changes, {lines} lines")?;
+        writeln!(out, "{}, {}", counted(*changes, "change"), counted(*lines, "line"))?;
         writeln!(out, "consistency  {:<12} the lines agree with each other", text(*consistency))?;
         writeln!(out, "seal         {:<12} a holder of the key wrote them (--hmac-key-file)", text(*seal))?;
         writeln!(out, "shipped      {:<12} they are what left the cluster (--against)", text(*shipped))?;
@@ -118,10 +118,28 @@ impl Findings {
     }
 }
 
+/// A number and its noun.
+fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
 fn text(proof: Proof) -> &'static str {
     match proof {
         Proof::Proved => "proved",
         Proof::Broken => "BROKEN",
         Proof::NotChecked => "not checked",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|number| counted(number, "change")), ["0 changes", "1 change", "2 changes"]);
     }
 }
