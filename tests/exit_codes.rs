@@ -51,6 +51,15 @@ fn help_and_definitions_are_fine_and_wrong_arguments_are_64() {
     }
 }
 
+#[test]
+fn a_reader_who_has_gone_is_no_failure() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gslb-bridge"));
+    let Output { status, stderr, .. } = command.arg("crds").stdout(writer).output().unwrap();
+    assert_eq!((status.code(), String::from_utf8(stderr).unwrap()), (Some(0), String::new()));
+}
+
 /// Conformance 76.
 #[test]
 fn settings_that_are_missing_or_wrong_are_78() {

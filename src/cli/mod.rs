@@ -3,6 +3,7 @@
 mod changes;
 mod crds;
 mod dns;
+mod printer;
 mod run;
 #[cfg(feature = "sandbox")]
 mod sandbox;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
+use self::printer::Printer;
 use crate::config::{BadConfiguration, EXIT_CODE};
 
 /// Global load balancing for Kubernetes over the DNS that a company already runs.
@@ -118,7 +120,7 @@ fn run(command: Command) -> anyhow::Result<Ending> {
     sandbox::orphan::watch();
     let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
     // Standard output must not be locked here: the log of a daemon may go there.
-    let mut out = io::BufWriter::new(io::stdout());
+    let mut out = io::BufWriter::new(Printer::new(io::stdout()));
     let ending = match command {
         Command::Crds => crds::run(&mut out),
         Command::Run(arguments) => runtime.block_on(run::run(arguments, &mut out)),
