@@ -139,6 +139,14 @@ impl Finding {
             Self::TtlDiffers { .. } => "TtlDiffers",
         }
     }
+
+    /// Whether the plan's change is an answer to it. All others are left as they were found.
+    pub fn leads_to_change(&self) -> bool {
+        match self {
+            Self::ForeignAddress { .. } => true,
+            Self::Disabled { .. } | Self::ForeignServers { .. } | Self::TtlDiffers { .. } => false,
+        }
+    }
 }
 
 /// Compares what we want with what was observed. Total: every input gives a plan, and equal inputs equal plans.

@@ -35,6 +35,27 @@ fn delegate_to_us(cluster: &Cluster) {
     cluster.provider.as_ref().unwrap().put(&name("cloud.example.com"), presence);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_change_is_logged_with_what_led_to_it_and_not_with_all_that_was_found() {
+    let cluster = Cluster::alone().with_provider();
+    let [foreign, stranger]: [IpAddr; 2] = ["203.0.113.1", "203.0.113.53"].map(|text| text.parse().unwrap());
+    let servers = [(name("ns1.isp.example"), [foreign].into()), (name(EU_NS), [stranger].into())].into();
+    let delegation = Delegation { zone: name("cloud.example.com"), ttl: None, servers };
+    let presence = Presence::Present(ObservedDelegation::plain(delegation));
+    cluster.provider.as_ref().unwrap().put(&name("cloud.example.com"), presence);
+    let _running = cluster.run();
+    let message = cluster.zone_tells("InSync", "True", "ForeignServers").await;
+    assert!(message.contains("ns1.isp.example") && message.contains("NS_RECORD_TTL"), "{message}");
+    let log = cluster.api.list("gslb-bridge.io/v1alpha1", "ProviderChange", "");
+    let why: Vec<_> = log.iter().map(|change| change["spec"]["why"].as_str().unwrap()).collect();
+    assert_eq!(
+        why,
+        [
+            "this cluster serves the zone at gslb-ns-eu-cloud.example.com (192.0.2.53); delegation cloud.example.com lists 203.0.113.53 under our own name gslb-ns-eu-cloud.example.com; it is replaced by this cluster's own addresses"
+        ]
+    );
+}
+
 fn delete_zone(cluster: &Cluster) {
     cluster.api.delete("k8gb.io/v1beta1", "ZoneDelegation", "", "cloud-example-com").unwrap();
 }

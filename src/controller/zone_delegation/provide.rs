@@ -289,6 +289,7 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
     }
 }
 
+/// What led to the change, and nothing else that was found.
 fn why(desired: &DesiredDelegation, approved: &ApprovedPlan) -> String {
     let ns_name = desired.claimant().ns_name();
     let what = match desired.wish() {
@@ -298,8 +299,8 @@ fn why(desired: &DesiredDelegation, approved: &ApprovedPlan) -> String {
         }
         Wish::Withdrawn => format!("this cluster no longer serves the zone at {ns_name}"),
     };
-    let findings = approved.findings().iter().map(ToString::to_string);
-    std::iter::once(what).chain(findings).collect::<Vec<_>>().join("; ")
+    let causes = approved.findings().iter().filter(|finding| finding.leads_to_change());
+    std::iter::once(what).chain(causes.map(ToString::to_string)).collect::<Vec<_>>().join("; ")
 }
 
 /// How things stand while the request of an earlier change may be under way. The reason is that of the error which
