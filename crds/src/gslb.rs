@@ -82,7 +82,7 @@ pub struct Strategy {
     /// Seconds that a resolver may keep an answer. 30 if it is 0 or absent.
     #[serde(default, deserialize_with = "none_if_empty", skip_serializing_if = "Option::is_none")]
     pub dns_ttl_seconds: Option<i64>,
-    /// Longest time in seconds that a peer out of reach keeps its place on other evidence than its own word.
+    /// Seconds that a peer out of reach may stay on other evidence than its own word. Checked, not used yet.
     #[serde(default, deserialize_with = "none_if_empty", skip_serializing_if = "Option::is_none")]
     pub split_brain_threshold_seconds: Option<i64>,
 }
