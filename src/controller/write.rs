@@ -20,6 +20,8 @@ use crate::kube_call::in_time;
 /// Name under which our fields are owned (server-side apply).
 pub(crate) const FIELD_MANAGER: &str = "gslb-bridge";
 
+/// The API server's code for an object that its definition refuses.
+const UNPROCESSABLE: u16 = 422;
 /// What the API server says of an apply with fields that its definition does not have.
 const UNDECLARED: &str = "field not declared in schema";
 
@@ -114,12 +116,18 @@ impl Writer {
     {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(body);
+        let live = what.live.map_or(&Value::Null, |live| &live.view);
         let object = if !what.status {
             in_time(api.patch(&what.key.name, &params, &patch)).await?
+        } else if empties(live, &what.desired) {
+            // An apply would leave null behind, which the definition refuses.
+            merge_status(&what, live, api).await?
         } else {
             match in_time(api.patch_status(&what.key.name, &params, &patch)).await {
-                Err(kube::Error::Api(answer)) if answer.message.contains(UNDECLARED) => {
-                    let live = what.live.map_or(&Value::Null, |live| &live.view);
+                // The second: the watch was behind, and a map was emptied all the same.
+                Err(kube::Error::Api(answer))
+                    if answer.message.contains(UNDECLARED) || answer.code == UNPROCESSABLE =>
+                {
                     merge_status(&what, live, api).await?
                 }
                 // Fields of another owner, such as k8gb, survive an apply that no longer has them.
@@ -178,6 +186,13 @@ where
     let body = json!({"status": replacing(live, &what.desired)});
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     in_time(api.patch_status(&what.key.name, &params, &Patch::Merge(&body))).await
+}
+
+/// Whether a map that has fields is to have none.
+fn empties(live: &Value, desired: &Value) -> bool {
+    let (Some(live), Some(desired)) = (live.as_object(), desired.as_object()) else { return false };
+    (desired.is_empty() && !live.is_empty())
+        || desired.iter().any(|(key, value)| live.get(key).is_some_and(|live| empties(live, value)))
 }
 
 /// The merge patch that makes `live` into `desired`: what is gone has to be named.

@@ -206,6 +206,10 @@ pub(super) fn remove(schema: &Value, value: &mut Value, dropped: &FieldSet, owne
         remove(below, part, deeper, owned.children.get(step).unwrap_or(&nothing));
         let emptied =
             part.as_object().is_some_and(Map::is_empty) || part.as_array().is_some_and(Vec::is_empty);
+        if emptied && owned.touches(step) && part.is_object() {
+            // So a real API server: the map that lost its last field is null, also where the apply has it empty.
+            *part = Value::Null;
+        }
         emptied && !owned.touches(step)
     };
     match (shape(schema, value), &mut *value) {
@@ -247,6 +251,16 @@ mod tests {
             live,
             json!({"spec": {"list": [3]}, "status": {"conditions": [{"type": "A", "status": "False"}, {"type": "B"}]}})
         );
+    }
+
+    #[test]
+    fn a_map_that_loses_its_last_field_is_null_even_if_it_is_applied_empty() {
+        let schema = json!({"type": "object", "properties": {"records": {"type": "object", "additionalProperties": {}}}});
+        let mut live = json!({"records": {"a": 1}});
+        let dropped = field_set(&schema, &live);
+        let owned = field_set(&schema, &json!({"records": {}}));
+        remove(&schema, &mut live, &dropped, &owned);
+        assert_eq!(live, json!({"records": null}));
     }
 
     #[test]
