@@ -25,12 +25,16 @@ pub struct Wants {
     /// Whether a spec of it was ever accepted. One that never was serves nothing, so it stands behind all that
     /// were, and holds the place of a host that nobody else wants.
     pub accepted: bool,
+    /// Whether the object that it refers to is certainly gone. It serves nothing here then, and stands behind all that
+    /// can.
+    pub referent_gone: bool,
 }
 
 /// A Gslb that wants a host; the first in order gets it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct HostClaimant<K> {
     never_accepted: bool,
+    referent_gone: bool,
     seniority: Seniority<K>,
 }
 
@@ -58,6 +62,7 @@ impl<K: Ord + Clone> Contest<K> {
         let mut affected = BTreeSet::new();
         let claimant = |wants: &Wants| HostClaimant {
             never_accepted: !wants.accepted,
+            referent_gone: wants.referent_gone,
             seniority: Seniority { created: wants.created, key: gslb.clone() },
         };
         for host in old.hosts.keys() {
@@ -111,7 +116,12 @@ mod tests {
     }
     fn wants(created: i64) -> Wants {
         let created = Timestamp::from_second(created).ok();
-        Wants { hosts: [(host(), SignedDuration::ZERO)].into(), created, accepted: true }
+        Wants {
+            hosts: [(host(), SignedDuration::ZERO)].into(),
+            created,
+            accepted: true,
+            referent_gone: false,
+        }
     }
 
     /// Conformance 109; F-25.
@@ -143,6 +153,19 @@ mod tests {
         assert_eq!(contest.want(&"old", Wants::default()), Some(vec!["young"]));
         assert_eq!(contest.winner_over(&"young", &host()), None);
         assert_eq!(contest.wanting(&host()).collect::<Vec<_>>(), [&"young"]);
+    }
+
+    /// Its hosts are asked about all the same: the other clusters may serve them.
+    #[test]
+    fn a_gslb_whose_referent_is_gone_stands_behind_whoever_can_serve() {
+        let mut contest = Contest::default();
+        contest.want(&"old", wants(1));
+        contest.want(&"young", wants(2));
+        let gone = Wants { referent_gone: true, ..wants(1) };
+        assert_eq!(contest.want(&"old", gone), Some(vec!["young"]));
+        assert_eq!(contest.winner_over(&"young", &host()), None);
+        assert_eq!(contest.winner_over(&"old", &host()), Some(&"young"));
+        assert_eq!(contest.hosts().len(), 1);
     }
 
     #[test]

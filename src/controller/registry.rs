@@ -136,6 +136,7 @@ mod tests {
             hosts: [(host(), SignedDuration::ZERO)].into(),
             created: Some(created.parse().unwrap()),
             accepted: true,
+            referent_gone: false,
         }
     }
 

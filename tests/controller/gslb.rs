@@ -218,3 +218,37 @@ async fn of_two_gslbs_for_one_host_the_older_serves_until_it_is_deleted() {
     cluster.publishes("newer", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
     cluster.tells("newer", "Ready", "True", "Ready").await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_gslb_whose_ingress_is_gone_leaves_its_host_to_one_that_can_serve_it() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    application(&cluster.api, "other", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    cluster.api.apply_object(gslb("other", round_robin())).unwrap();
+    cluster.tells("other", "Accepted", "False", "HostTaken").await;
+    cluster.api.delete("networking.k8s.io/v1", "Ingress", "web", "app").unwrap();
+    cluster.tells("other", "Ready", "True", "Ready").await;
+    let local = format!("localtargets-{HOST}");
+    cluster.publishes("other", &[(&local, &[OWN]), (HOST, &[OWN])]).await;
+}
+
+/// A server-side apply leaves null where a map lost its last field, which the definition refuses.
+#[tokio::test(start_paused = true)]
+async fn the_status_follows_when_nothing_is_answered_any_more() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    cluster.tells("app", "Serving", "True", "Strategy").await;
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    cluster.tells("app", "Serving", "False", "NoHealthySite").await;
+    assert_eq!(cluster.gslb("app")["status"]["healthyRecords"], json!({}));
+    cluster.api.delete("networking.k8s.io/v1", "Ingress", "web", "app").unwrap();
+    cluster.tells("app", "Resolved", "False", "ReferenceNotFound").await;
+    cluster.api.apply_object(ingress("app", &[HOST], &[OWN])).unwrap();
+    cluster.api.apply_object(slice("app", true)).unwrap();
+    cluster.tells("app", "Serving", "True", "Strategy").await;
+}

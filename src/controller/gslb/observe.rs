@@ -146,9 +146,11 @@ fn want(
     let hold = hold.map_or_else(|| context.default_hold(), signed);
     let accepted = raw_strategy(&gslb.spec.strategy).accept().is_ok()
         || context.endpoints.get(&Key::of(gslb)).is_some_and(|facts| facts.in_force().is_some());
+    // What certainly is not there serves nothing either: its hosts are kept, behind whoever can serve them.
+    let referent_gone = matches!(resolution, Resolution::Failed { .. });
     let hosts: BTreeMap<DomainName, _> =
         servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
-    context.registry.want(&Key::of(gslb), Wants { hosts, created: twins.created, accepted })
+    context.registry.want(&Key::of(gslb), Wants { hosts, created: twins.created, accepted, referent_gone })
 }
 
 fn health_of(
