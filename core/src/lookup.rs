@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::reply::NoWord;
-use crate::target::Targets;
+use crate::target::{Targets, is_usable};
 use crate::ttl::Ttl;
 
 /// Bounds of the TTL that an answer is taken to have: a TTL of zero must not make a question per pass, and one of
@@ -122,7 +122,14 @@ impl Lookup {
     /// Takes in what a question brought. Silence changes no address, however long it lasts.
     pub fn hear(&mut self, heard: Heard, now: Timestamp) {
         match heard {
-            Heard::Found { addresses, ttl } => self.found(&addresses, ttl, now),
+            Heard::Found { addresses, ttl } => {
+                let usable: Targets = addresses.into_iter().filter(|address| is_usable(*address)).collect();
+                match usable.is_empty() {
+                    // Nobody can be sent to 0.0.0.0 or a group address: as good as none.
+                    true => self.hear(Heard::Absent, now),
+                    false => self.found(&usable, ttl, now),
+                }
+            }
             Heard::Absent => {
                 self.absences = self.absences.saturating_add(1);
                 if self.absences >= ABSENCES {
@@ -219,6 +226,15 @@ mod tests {
         assert_eq!(known.trouble, Some(Trouble::Silent(NoWord::ServFail)));
         lookup.hear(found(&["192.0.2.2"], 30), at(100_000));
         assert_eq!(lookup.known(), Known { addresses: targets(&["192.0.2.2"]), heard: true, trouble: None });
+    }
+
+    /// Case C074.
+    #[test]
+    fn addresses_that_lead_nowhere_are_none() {
+        let mixed = heard([(0, found(&["0.0.0.0", "192.0.2.1", "224.0.0.9"], 30))]);
+        assert_eq!(mixed.known().addresses, targets(&["192.0.2.1"]));
+        let nowhere = heard([(0, found(&["192.0.2.1"], 30)), (1, found(&["0.0.0.0"], 30))]).known();
+        assert_eq!((nowhere.addresses, nowhere.trouble), (targets(&["192.0.2.1"]), Some(Trouble::Absent)));
     }
 
     #[test]

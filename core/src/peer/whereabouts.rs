@@ -7,6 +7,8 @@ use std::net::Ipv4Addr;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::target::is_usable;
+
 /// Definite absences in a row that take the known addresses of a peer away.
 const ABSENCES: u8 = 3;
 /// First pause before a name without addresses is asked for again; doubles up to the normal period.
@@ -47,10 +49,13 @@ impl Whereabouts {
     pub fn hear(&mut self, look_up: LookUp, answering: bool, period: SignedDuration, now: Timestamp) {
         self.asked = true;
         match look_up {
-            LookUp::Found(addresses) => {
+            // Nobody is asked at 0.0.0.0, which would be ourselves.
+            LookUp::Found(mut addresses) if addresses.iter().any(|address| is_usable(*address)) => {
+                addresses.retain(|address| is_usable(*address));
                 self.addresses = addresses;
                 self.absences = 0;
             }
+            LookUp::Found(_) => {}
             LookUp::Absent => {
                 self.absences = self.absences.saturating_add(1);
                 if self.absences >= ABSENCES && !answering {

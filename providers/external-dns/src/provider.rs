@@ -84,13 +84,10 @@ impl ExternalDns {
                 Explained::Conflict => return Err(ProviderError::Stale { zone: zone.clone() }),
             },
         };
-        if !LABELS
-            .iter()
-            .any(|key| object.labels().get(*key).is_some_and(|value| value == marks::DNS_TYPE_EXTDNS))
-        {
+        if object.labels().get(marks::DNS_TYPE).is_none_or(|value| value != marks::DNS_TYPE_EXTDNS) {
             return Err(ProviderError::Refused {
                 text: format!(
-                    "DNSEndpoint {}/{name} exists without the label {}={}, so it is taken for somebody else's and left alone; delete it, or label it to hand it over",
+                    "DNSEndpoint {}/{name} exists without the label {}={}, so external-dns does not see it, and it is taken for somebody else's and left alone; delete it, or label it to hand it over",
                     self.namespace,
                     marks::DNS_TYPE,
                     marks::DNS_TYPE_EXTDNS,
@@ -156,6 +153,12 @@ impl ExternalDns {
         let Status { code, message, .. } = &*status;
         Explained::Error(match code {
             404 if names(&status, name) => return Explained::Absent,
+            404 if names(&status, &self.namespace) => ProviderError::Misconfigured {
+                text: format!(
+                    "{what} cannot be written: namespace {} does not exist; create it or correct POD_NAMESPACE",
+                    self.namespace
+                ),
+            },
             404 => ProviderError::Misconfigured {
                 text: format!(
                     "the Kubernetes API has no kind DNSEndpoint of {}; install its definition (gslb-bridge crds prints it)",
