@@ -25,8 +25,8 @@ pub struct Limits {
     /// The configured and accepted zones and our own name in each: the only ones that may be written. It must not
     /// come from the plan that is checked against it.
     pub scope: Vec<Claimant>,
-    /// Whether the object is this cluster's alone. Then names of the fleet may come and go in it, never with an
-    /// address, and its TTL follows the settings.
+    /// Whether the object is this cluster's alone. Then names of the fleet may come and go in it, any number at once
+    /// and never with an address, and its TTL follows the settings.
     pub own_object: bool,
 }
 
@@ -190,7 +190,7 @@ impl Plan {
         for change in &changes {
             let claimant = in_scope(limits, change)?;
             check_others(limits, claimant, change)?;
-            check_share(limits, change)?;
+            check_share(limits, claimant, change)?;
         }
         let changes = changes.into_iter().map(ApprovedChange).collect();
         Ok(ApprovedPlan { zone, changes, skipped, findings, claims })
@@ -244,9 +244,15 @@ fn has_no_address(claimant: &Claimant, after: &Delegation) -> bool {
     after.servers.is_empty() || after.servers.get(claimant.ns_name()).is_some_and(BTreeSet::is_empty)
 }
 
-fn check_share(limits: &Limits, change: &Change) -> Result<(), Refusal> {
+fn check_share(limits: &Limits, claimant: &Claimant, change: &Change) -> Result<(), Refusal> {
+    // In an object of our own a name of the fleet stands for an address that DNS shows, and goes with it.
+    let counts = |name: &DomainName| match claimant.claim(name) {
+        Claim::Ours | Claim::Foreign => true,
+        Claim::Fleet(_) => !limits.own_object,
+    };
     let names = |delegation: Option<&Delegation>| -> BTreeSet<DomainName> {
-        delegation.map(|delegation| delegation.servers.keys().cloned().collect()).unwrap_or_default()
+        let names = delegation.into_iter().flat_map(|delegation| delegation.servers.keys());
+        names.filter(|name| counts(name)).cloned().collect()
     };
     let before = names(change.before());
     let (removed, total) = (before.difference(&names(change.after())).count(), before.len());

@@ -100,3 +100,15 @@ fn in_an_object_of_our_own_names_of_the_fleet_come_and_go_but_never_with_an_addr
     assert_eq!(approves(&[ours], &[ours, (FOREIGN, &[])]), Some("NotOurs"));
     assert_eq!(approves(&[ours, (FOREIGN, &[])], &[ours]), Some("NotOurs"));
 }
+
+/// Names of the fleet stand in an object of our own only while DNS shows them, so any number of them may go at once.
+#[test]
+fn in_an_object_of_our_own_the_peers_that_dns_lost_go_however_many_they_are() {
+    let peers: Vec<String> = (1..=4).map(|n| format!("gslb-ns-c{n}-{ZONE}")).collect();
+    let mut five: Vec<(&str, &[&str])> = vec![(EU, &["192.0.2.53"])];
+    five.extend(peers.iter().map(|peer| (peer.as_str(), [].as_slice())));
+    let own = limits().of_own_object();
+    let (before, after) = (delegation(&five), delegation(&five[..2]));
+    assert!(of(vec![Change::Replace { before, after }]).approve(&own).is_ok());
+    assert!(of(vec![Change::Delete { before: delegation(&five[..4]) }]).approve(&own).is_ok());
+}
