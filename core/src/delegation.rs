@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::claim::Claimant;
+use crate::claim::{Claim, Claimant};
 use crate::name::DomainName;
 use crate::ttl::Ttl;
 
@@ -172,14 +172,15 @@ impl DesiredDelegation {
     }
 
     /// Whether a withdrawal is over once the delegation looks like this. An NS set of our own has to be kept until
-    /// the last other cluster has left it: nobody else would.
+    /// the last other cluster has left it, as nobody else would; a foreign name is somebody else's and stays there.
     pub fn is_withdrawn(&self, delegation: Option<&Delegation>) -> bool {
-        match (&self.wish, &self.share) {
-            (Wish::Published { .. }, _) => false,
-            (Wish::Withdrawn, Share::Entry) => {
-                delegation.is_none_or(|delegation| !delegation.servers.contains_key(self.claimant.ns_name()))
-            }
-            (Wish::Withdrawn, Share::NsSet { .. }) => delegation.is_none(),
+        let held = |name: &DomainName| match (self.claimant.claim(name), &self.share) {
+            (Claim::Ours, _) | (Claim::Fleet(_), Share::NsSet { .. }) => true,
+            (Claim::Fleet(_), Share::Entry) | (Claim::Foreign, _) => false,
+        };
+        match self.wish {
+            Wish::Published { .. } => false,
+            Wish::Withdrawn => !delegation.is_some_and(|found| found.servers.keys().any(held)),
         }
     }
 

@@ -265,17 +265,18 @@ fn obstacle(
 fn findings(plan: &Plan, desired: &DesiredDelegation, found: &ObservedDelegation) -> Vec<Finding> {
     let mut findings = vec![];
     let zone = || plan.zone.clone();
+    let foreign: BTreeSet<_> =
+        plan.claims.iter().filter(|ns| ns.claim == Claim::Foreign).map(|ns| &ns.ns_name).collect();
+    let foreign =
+        (!foreign.is_empty()).then(|| Finding::ForeignServers { zone: zone(), names: list(&foreign) });
     let Wish::Published { ttl, .. } = desired.wish() else {
-        return findings;
+        // What is left in an object of our own nobody else looks after.
+        return foreign.filter(|_| *desired.share() != Share::Entry).into_iter().collect();
     };
     if found.obstacles.contains(&Obstacle::Disabled) {
         findings.push(Finding::Disabled { zone: zone() });
     }
-    let foreign: BTreeSet<_> =
-        plan.claims.iter().filter(|ns| ns.claim == Claim::Foreign).map(|ns| &ns.ns_name).collect();
-    if !foreign.is_empty() {
-        findings.push(Finding::ForeignServers { zone: zone(), names: list(&foreign) });
-    }
+    findings.extend(foreign);
     if found.delegation.ttl != Some(*ttl) && *desired.share() == Share::Entry {
         let inherited = || "inherited from its grid".to_owned();
         let observed = found.delegation.ttl.map_or_else(inherited, seconds);

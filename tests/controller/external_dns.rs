@@ -165,6 +165,28 @@ async fn a_deleted_zone_leaves_its_object_to_the_peers_until_the_last_of_them_is
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_foreign_name_in_the_object_is_named_and_holds_no_deleted_zone() {
+    let cluster = cluster();
+    let _running = run(&cluster);
+    publishes(&cluster, &endpoints(&[EU_NS, US_NS], true)).await;
+    let mut edited = object(&cluster);
+    edited["spec"]["endpoints"] = endpoints(&[EU_NS, US_NS, "ns1.isp.example"], true);
+    cluster.api.put_object(edited).unwrap();
+    finalize(&cluster);
+    delete_zone(&cluster);
+    publishes(&cluster, &endpoints(&[US_NS, "ns1.isp.example"], false)).await;
+    let message = cluster.zone_tells("InSync", "True", "OthersRemain").await;
+    assert!(message.contains(&format!("its object lists {US_NS} until")), "{message}");
+    assert!(message.contains("also lists ns1.isp.example"), "{message}");
+    cluster.dns.say(RESOLVER, US_NS, Says::No);
+    eventually("the zone is gone", || cluster.zone().is_null().then_some(())).await;
+    assert_eq!(object(&cluster)["spec"]["endpoints"], endpoints(&["ns1.isp.example"], false));
+    let events = cluster.events("ZoneDelegation", "cloud-example-com");
+    let told = |note: &str| !note.starts_with("InSync") && note.contains("ns1.isp.example");
+    assert!(events.iter().any(|(reason, note)| reason == "ForeignServers" && told(note)), "{events:?}");
+}
+
 /// F-48.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_somebody_deleted_blocks_no_deletion() {

@@ -251,3 +251,18 @@ fn a_name_that_no_rule_explains_stays_in_an_object_of_our_own_too() {
     let plan = planned(&desired, &observed);
     assert_eq!((plan.changes, plan.findings[0].reason()), (vec![], "ForeignServers"));
 }
+
+#[test]
+fn a_foreign_name_keeps_no_cluster_in_an_object_of_its_own_and_is_named() {
+    let leaves = withdraws().with_peers([].into());
+    let (before, after) =
+        (delegation(&[(EU, &["192.0.2.53"]), (US, &[]), (FOREIGN, &[])]), delegation(&[(FOREIGN, &[])]));
+    let plan = planned(&leaves, &Presence::Present(ObservedDelegation::plain(before.clone())));
+    let finding = Finding::ForeignServers { zone: name(ZONE), names: FOREIGN.to_owned() };
+    assert_eq!(
+        (plan.changes, plan.findings),
+        (vec![Change::Replace { before: before.clone(), after: after.clone() }], vec![finding])
+    );
+    let held = |entries: &[(&str, &[&str])]| !leaves.is_withdrawn(Some(&delegation(entries)));
+    assert_eq!((held(&[(US, &[]), (FOREIGN, &[])]), held(&[(FOREIGN, &[])])), (true, false));
+}

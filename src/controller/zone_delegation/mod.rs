@@ -302,7 +302,12 @@ async fn withdraw(
         pass.zones.keep(&object.name_any(), memory.clone());
     }
     let standing = memory.standing.clone();
-    if standing.as_ref().is_some_and(|standing| standing.withdrawn) {
+    if let Some(Standing { in_sync, .. }) = standing.as_ref().filter(|standing| standing.withdrawn) {
+        // No condition will tell any more what stays there.
+        if in_sync.reason != provide::IN_SYNC {
+            let (what, note) = ((report::WHAT, Key::of(object)), in_sync.message.clone());
+            context.announcer.warn(what, in_sync.reason, note, &object.object_ref(&())).await;
+        }
         return Ok(None);
     }
     let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();

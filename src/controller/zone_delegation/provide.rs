@@ -7,7 +7,7 @@ use gslb_core::change::Change;
 use gslb_core::changelog::{
     Action, ChangeResult, Intent, ObjectRef, Proposal, Settlement, Unsettled, Verdict, Who,
 };
-use gslb_core::claim::Claimant;
+use gslb_core::claim::{Claim, Claimant};
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
 use gslb_core::fleet::Sighting;
@@ -36,6 +36,9 @@ const SECRET_PAUSE: Duration = Duration::from_secs(5);
 const APPROVAL_PAUSE: Duration = Duration::from_secs(30);
 /// Passes that start anew because somebody else wrote in between.
 const STALE_TRIES: u32 = 3;
+
+/// Reason of a provider that holds what we want, with nothing else to tell.
+pub(super) const IN_SYNC: &str = "InSync";
 
 /// Everything that one visit to the provider needs.
 pub(crate) struct Visit<'a> {
@@ -333,18 +336,22 @@ fn standing(
     let last = approved.changes().last().map(ApprovedChange::change);
     let stands = last.map_or_else(|| observed.delegation(), Change::after);
     let withdrawn = visit.desired.is_withdrawn(stands);
+    let findings = approved.findings();
     if *visit.desired.wish() == Wish::Withdrawn && !withdrawn {
+        let claimant = visit.desired.claimant();
         let names = stands.iter().flat_map(|delegation| delegation.servers.keys());
-        let names = names.map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let message = format!(
-            "this cluster has left the delegation; its object is kept for {names} and goes when their addresses are gone from DNS"
+        let kept = names.filter(|name| claimant.claim(name) != Claim::Foreign).map(ToString::to_string);
+        let names = kept.collect::<Vec<_>>().join(", ");
+        let left = format!(
+            "this cluster has left the delegation; its object lists {names} until their addresses are gone from DNS"
         );
+        let findings = findings.iter().map(ToString::to_string);
+        let message = std::iter::once(left).chain(findings).collect::<Vec<_>>().join("; ");
         return Standing::new(Condition::good(kind, "OthersRemain", message));
     }
-    let findings = approved.findings();
     let in_sync = match findings.first() {
         None => {
-            Condition::good(kind, "InSync", format!("{} holds what this cluster wants", visit.provider.id()))
+            Condition::good(kind, IN_SYNC, format!("{} holds what this cluster wants", visit.provider.id()))
         }
         Some(first) => {
             let message = findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
