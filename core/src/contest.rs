@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::name::DomainName;
+use crate::zone::Zone;
 
 /// An object that wants something. The first in order gets it: the older one, of equally old ones the first by key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +14,32 @@ pub struct Seniority<K> {
     pub created: Option<Timestamp>,
     /// What it is called.
     pub key: K,
+}
+
+/// A zone that is served, and what stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedZone<K> {
+    /// The zone as that says it.
+    pub zone: Zone,
+    /// The object, or nothing if only the configuration names the zone.
+    pub object: Option<K>,
+}
+
+/// The zones that are served, by name with dashes for dots: of zones that share this name only one, because objects
+/// and server blocks are called by it. An object wins over the configuration (contract §5.2), and the first in order
+/// over the others.
+pub fn accepted_zones<K: Ord>(
+    objects: impl IntoIterator<Item = (Seniority<K>, Zone)>,
+    configured: &[Zone],
+) -> BTreeMap<String, AcceptedZone<K>> {
+    let mut objects: Vec<_> = objects.into_iter().collect();
+    objects.sort();
+    let objects = objects.into_iter().map(|(seniority, zone)| (zone, Some(seniority.key)));
+    let mut accepted = BTreeMap::new();
+    for (zone, object) in objects.chain(configured.iter().map(|zone| (zone.clone(), None))) {
+        accepted.entry(zone.name().dashed()).or_insert(AcceptedZone { zone, object });
+    }
+    accepted
 }
 
 /// What one Gslb wants, as its last pass found it.
@@ -110,6 +137,37 @@ impl<K: Ord + Clone> Contest<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn zone(name: &str, parent: &str) -> Zone {
+        use crate::given::name as parsed;
+        Zone::new(parsed(name), parsed(parent), crate::ttl::Ttl::DEFAULT).unwrap()
+    }
+    fn object(key: &'static str, created: i64, zone: Zone) -> (Seniority<&'static str>, Zone) {
+        (Seniority { created: Timestamp::from_second(created).ok(), key }, zone)
+    }
+
+    /// Conformance 108; F-03.
+    #[test]
+    fn of_zones_that_share_a_dashed_name_the_oldest_object_stands_and_then_the_configuration() {
+        let configured = [zone("a.example.com", "example.com"), zone("b.example.com", "example.com")];
+        let objects = [
+            object("a-younger", 2, zone("a-example.com", "com")),
+            object("zz", 4, zone("b.example.com", "com")),
+            object("b", 3, zone("b.example.com", "example.com")),
+            object("a", 1, zone("a.example.com", "com")),
+        ];
+        let accepted = accepted_zones(objects, &configured).into_iter();
+        let accepted: Vec<_> =
+            accepted.map(|(name, AcceptedZone { zone, object })| (name, zone, object)).collect();
+        let wanted = [
+            ("a-example-com".to_owned(), zone("a.example.com", "com"), Some("a")),
+            ("b-example-com".to_owned(), zone("b.example.com", "example.com"), Some("b")),
+        ];
+        assert_eq!(accepted, wanted);
+        let accepted = accepted_zones::<&str>([], &configured[..1]);
+        let only = AcceptedZone { zone: configured[0].clone(), object: None };
+        assert_eq!(accepted, [("a-example-com".to_owned(), only)].into());
+    }
 
     fn host() -> DomainName {
         crate::given::name("app.cloud.example.com")

@@ -5,10 +5,10 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use gslb_core::claim::Claimant;
-use gslb_core::contest::Seniority;
-use gslb_core::name::{DomainName, GeoTag};
+use gslb_core::contest::{Seniority, accepted_zones};
+use gslb_core::name::DomainName;
 use gslb_core::target::{LastAddresses, Targets};
-use gslb_core::zone::{NsPrefix, Zone};
+use gslb_core::zone::Zone;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 
@@ -69,14 +69,20 @@ impl Context {
         (self.clock)()
     }
 
-    /// The zones that this cluster serves: those of the configuration and those of ZoneDelegations.
+    /// The zones that this cluster serves: those of the configuration and those of ZoneDelegations that no older
+    /// object stands for.
     pub(crate) fn served_zones(&self) -> Vec<Zone> {
-        let mut zones: BTreeMap<_, Zone> =
-            self.settings.zones.iter().map(|zone| (zone.name().clone(), zone.clone())).collect();
-        for zone in self.zones.select(|_, _| true).into_iter().filter_map(|(_, facts)| facts.zone) {
-            zones.insert(zone.name().clone(), zone);
-        }
-        zones.into_values().collect()
+        let accepted = accepted_zones(self.zone_objects(|_| true), &self.settings.zones);
+        accepted.into_values().map(|accepted| accepted.zone).collect()
+    }
+
+    /// The ZoneDelegations that ever named a zone, with the zone that they stand for if no older one does.
+    pub(crate) fn zone_objects(&self, test: impl Fn(&ZoneFacts) -> bool) -> Vec<(Seniority<String>, Zone)> {
+        let objects = self.zones.select(|_, facts| test(facts)).into_iter();
+        let named = objects.filter_map(|(key, facts)| {
+            Some((Seniority { created: facts.created, key: key.name }, facts.zone?))
+        });
+        named.collect()
     }
 
     /// The name servers that the ZoneDelegations' status tells of: what is known before the first look.
@@ -84,11 +90,11 @@ impl Context {
         self.zones.select(|_, _| true).into_iter().flat_map(|(_, facts)| facts.servers).collect()
     }
 
-    /// The zones whose delegations may be written: the configured ones and those of ZoneDelegations that no older
-    /// object stands for, each with this cluster's name in it.
+    /// The zones whose delegations may be written: those that are served, each with this cluster's name in it.
     pub(crate) fn writable_zones(&self) -> Vec<Claimant> {
-        let Settings { zones, ns_prefix, geo_tag, .. } = &*self.settings;
-        writable(zones, self.zones.select(|_, _| true), ns_prefix, geo_tag)
+        let Settings { ns_prefix, geo_tag, .. } = &*self.settings;
+        let claimant = |zone| Claimant::new(zone, ns_prefix.clone(), geo_tag.clone()).ok();
+        self.served_zones().into_iter().filter_map(claimant).collect()
     }
 
     /// `CLUSTER_EXPOSED_IPS`, if given.
@@ -103,57 +109,7 @@ impl Context {
     }
 }
 
-fn writable(
-    configured: &[Zone],
-    mut objects: Vec<(Key, ZoneFacts)>,
-    prefix: &NsPrefix,
-    tag: &GeoTag,
-) -> Vec<Claimant> {
-    objects.sort_by_key(|(key, facts)| Seniority { created: facts.created, key: key.name.clone() });
-    // An object wins over the configuration (contract §5.2), and an older one over a younger.
-    let named = objects.into_iter().filter_map(|(_, facts)| facts.zone).chain(configured.iter().cloned());
-    let mut zones: BTreeMap<String, Zone> = BTreeMap::new();
-    for zone in named {
-        zones.entry(zone.name().dashed()).or_insert(zone);
-    }
-    zones.into_values().filter_map(|zone| Claimant::new(zone, prefix.clone(), tag.clone()).ok()).collect()
-}
-
 /// A configured duration in the time type of `core`; configuration bounds it far below the limit.
 pub(crate) fn signed(duration: std::time::Duration) -> SignedDuration {
     SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use gslb_core::ttl::Ttl;
-
-    use super::*;
-
-    fn zone(text: &str, parent: &str) -> Zone {
-        let name = |text| DomainName::parse(text).unwrap();
-        Zone::new(name(text), name(parent), Ttl::DEFAULT).unwrap()
-    }
-
-    fn object(name: &str, created: i64, zone: Option<Zone>) -> (Key, ZoneFacts) {
-        let created = Timestamp::from_second(created).ok();
-        (
-            Key::new("", name),
-            ZoneFacts { zone, problem: None, created, servers: BTreeSet::new(), deleting: false },
-        )
-    }
-
-    #[test]
-    fn only_zones_that_are_configured_or_accepted_may_be_written() {
-        let configured = [zone("a.example.com", "example.com"), zone("b.example.com", "example.com")];
-        let objects = vec![
-            object("a-younger", 2, Some(zone("a-example.com", "com"))),
-            object("a", 1, Some(zone("a.example.com", "example.com"))),
-            object("c", 3, Some(zone("c.example.net", "example.net"))),
-            object("never-valid", 4, None),
-        ];
-        let scope = writable(&configured, objects, &NsPrefix::default(), &GeoTag::parse("eu").unwrap());
-        let names: Vec<&str> = scope.iter().map(|claimant| claimant.zone().name().as_str()).collect();
-        assert_eq!(names, ["a.example.com", "b.example.com", "c.example.net"]);
-    }
 }

@@ -217,6 +217,26 @@ async fn an_edit_of_the_object_is_put_right_at_once_and_what_others_added_stays(
     assert_eq!(object(&cluster)["metadata"]["annotations"], json!({"team": "ddi"}));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_younger_zonedelegation_with_a_wrong_parent_moves_no_name_of_the_fleet() {
+    let cluster = cluster();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = run(&cluster);
+    publishes(&cluster, &endpoints(&[EU_NS, US_NS], true)).await;
+    cluster.settle().await;
+    let object = json!({
+        "apiVersion": "k8gb.io/v1beta1", "kind": "ZoneDelegation", "metadata": {"name": "zz"},
+        "spec": {"loadBalancedZone": "cloud.example.com", "parentZone": "com", "dnsZoneNegTTL": 30},
+    });
+    cluster.api.apply_object(object).unwrap();
+    let before = cluster.dns.asked_for(RESOLVER, US_NS);
+    pass(600).await;
+    assert_eq!(cluster.dns.asked_for(RESOLVER, "gslb-ns-us-cloud-example.com"), 0);
+    assert!(cluster.dns.asked_for(RESOLVER, US_NS) > before);
+    assert_eq!(crate::external_dns::object(&cluster)["spec"]["endpoints"], endpoints(&[EU_NS, US_NS], true));
+}
+
 fn corefile(cluster: &Cluster) -> Value {
     cluster.api.get("v1", "ConfigMap", "gslb", "k8gb-zone-delegation").unwrap_or_default()["data"].clone()
 }

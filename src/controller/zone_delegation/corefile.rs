@@ -1,11 +1,11 @@
 //! Tells a k8gb CoreDNS which zones it serves, through its ConfigMap.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use gslb_core::contest::Seniority;
+use gslb_core::contest::accepted_zones;
 use gslb_core::corefile::{Edits, edits};
 use gslb_core::name::DomainName;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -59,13 +59,8 @@ pub(crate) async fn keep(context: Arc<Context>) {
 
 /// The zones of all ZoneDelegations that are not on their way out; of two that share a name the older one's.
 fn served(context: &Context) -> BTreeSet<DomainName> {
-    let mut objects = context.zones.select(|_, facts| !facts.deleting);
-    objects.sort_by_key(|(key, facts)| Seniority { created: facts.created, key: key.name.clone() });
-    let mut zones: BTreeMap<String, DomainName> = BTreeMap::new();
-    for zone in objects.into_iter().filter_map(|(_, facts)| facts.zone) {
-        zones.entry(zone.name().dashed()).or_insert_with(|| zone.name().clone());
-    }
-    zones.into_values().collect()
+    let accepted = accepted_zones(context.zone_objects(|facts| !facts.deleting), &[]);
+    accepted.into_values().map(|accepted| accepted.zone.name().clone()).collect()
 }
 
 /// Writes what differs. Gives whether that was anything.

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
-use gslb_core::contest::Seniority;
+use gslb_core::contest::{Seniority, accepted_zones};
 use gslb_core::delegation::DesiredDelegation;
 use gslb_core::zone::Zone;
 use gslb_crds::zone_delegation::DnsServer;
@@ -163,13 +163,13 @@ fn accept(context: &Context, object: &ZoneDelegation) -> Result<(Claimant, Condi
             None => return Err(invalid(problem)),
         },
     };
+    // The object itself may be ahead of what the watch showed.
+    let mut objects = context.zone_objects(|_| true);
+    objects.retain(|(other, _)| other.key != object.name_any());
     let created = object.creation_timestamp().map(|time| time.0);
-    let own = Seniority { created, key: object.name_any() };
-    let older = context.zones.select(|key, facts| {
-        let same = facts.zone.as_ref().is_some_and(|other| other.name().dashed() == zone.name().dashed());
-        same && Seniority { created: facts.created, key: key.name.clone() } < own
-    });
-    if let Some((key, _)) = older.first() {
+    objects.push((Seniority { created, key: object.name_any() }, zone.clone()));
+    let stands = accepted_zones(objects, &[]).remove(&zone.name().dashed());
+    if let Some(key) = stands.and_then(|stands| stands.object).filter(|key| *key != object.name_any()) {
         let message = format!(
             "zone {} shares its name with that of the older ZoneDelegation {key} once dots are dashes; rename one of the zones or delete one of the two objects",
             zone.name()
