@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::sync::Mutex;
 
-use jiff::{SignedDuration, Timestamp};
+use gslb_core::rivalry::Rivalry;
+use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource, ResourceExt};
 use serde::Serialize;
@@ -27,12 +28,6 @@ const UNDECLARED: &str = "field not declared in schema";
 
 /// Older versions that are remembered of an object: more writes than a watch is ever behind. No outside reference.
 const OLDER_KEPT: usize = 16;
-/// Changes of somebody else are written back at once this often in [`FIGHT_WINDOW`]; then with growing pauses.
-const FREE_WRITE_BACKS: usize = 3;
-/// See [`FREE_WRITE_BACKS`]. No outside reference.
-const FIGHT_WINDOW: SignedDuration = SignedDuration::from_mins(5);
-/// Longest pause between two write-backs.
-const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
 /// What the watch shows of an object now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,8 +45,8 @@ struct Written {
     older: VecDeque<String>,
     /// Whether the watch had shown the object before; if not, the write created it.
     created: bool,
-    /// When somebody else's change was written back lately.
-    write_backs: Vec<Timestamp>,
+    /// Who changes it back, and how often.
+    rivalry: Rivalry,
 }
 
 /// What has to be done.
@@ -97,7 +92,8 @@ impl Writer {
         if live.view == *desired || (last.desired == *desired && ours) {
             return Need::Nothing;
         }
-        match last.fought_until(desired, now) {
+        // A new wish waits for nobody.
+        match last.rivalry.held_until(now).filter(|_| last.desired == *desired) {
             Some(until) => Need::Wait(until),
             None => Need::Write,
         }
@@ -147,11 +143,8 @@ impl Writer {
         let mut all = self.lock();
         let key = (what.what, what.key.clone());
         let last = all.remove(&key);
-        let mut write_backs = last.as_ref().map(|last| last.write_backs.clone()).unwrap_or_default();
-        if last.as_ref().is_some_and(|last| last.desired == what.desired) {
-            write_backs.push(what.now);
-        }
-        write_backs.retain(|at| what.now.duration_since(*at) < FIGHT_WINDOW);
+        let mut rivalry = last.as_ref().map(|last| last.rivalry.clone()).unwrap_or_default();
+        rivalry.wrote(last.as_ref().is_some_and(|last| last.desired == what.desired), what.now);
         let mut older = last.as_ref().map(|last| last.older.clone()).unwrap_or_default();
         older.extend(last.map(|last| last.result.resource_version));
         older.extend(what.live.map(|live| live.resource_version.clone()));
@@ -159,7 +152,7 @@ impl Writer {
         let surplus = older.len().saturating_sub(OLDER_KEPT);
         older.drain(..surplus);
         let created = what.live.is_none();
-        all.insert(key, Written { desired: what.desired, result, older, created, write_backs });
+        all.insert(key, Written { desired: what.desired, result, older, created, rivalry });
     }
 
     /// Forgets what a complete list no longer shows.
@@ -203,21 +196,6 @@ fn replacing(live: &Value, desired: &Value) -> Value {
         .iter()
         .map(|(key, value)| (key.clone(), replacing(live.get(key).unwrap_or(&Value::Null), value)));
     gone.chain(kept).collect()
-}
-
-impl Written {
-    /// Until when a change that somebody keeps undoing has to wait.
-    fn fought_until(&self, desired: &Value, now: Timestamp) -> Option<Timestamp> {
-        let recent: Vec<&Timestamp> =
-            self.write_backs.iter().filter(|at| now.duration_since(**at) < FIGHT_WINDOW).collect();
-        if self.desired != *desired || recent.len() < FREE_WRITE_BACKS {
-            return None;
-        }
-        let doublings = u32::try_from(recent.len() - FREE_WRITE_BACKS).unwrap_or(u32::MAX).min(6);
-        let pause = SignedDuration::from_secs(1 << doublings).min(LONGEST_PAUSE);
-        let until = **recent.last()? + pause;
-        (now < until).then_some(until)
-    }
 }
 
 /// One write.

@@ -217,6 +217,32 @@ async fn an_edit_of_the_object_is_put_right_at_once_and_what_others_added_stays(
     assert_eq!(object(&cluster)["metadata"]["annotations"], json!({"team": "ddi"}));
 }
 
+fn writes(cluster: &Cluster, name: &str) -> usize {
+    cluster.writes().iter().filter(|entry| entry.name == name).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_writer_of_the_object_is_told_and_fought_with_growing_pauses() {
+    let cluster = cluster();
+    let _running = run(&cluster);
+    publishes(&cluster, &endpoints(&[EU_NS, US_NS], true)).await;
+    cluster.zone_tells("InSync", "True", "InSync").await;
+    cluster.settle().await;
+    for _ in 0..120 {
+        let mut edited = object(&cluster);
+        edited["spec"]["endpoints"] = endpoints(&[EU_NS], true);
+        cluster.api.put_object(edited).unwrap();
+        pass(1).await;
+    }
+    let written = writes(&cluster, NAME);
+    assert!((6..=12).contains(&written), "{written} writes");
+    let message = cluster.zone_tells("InSync", "False", "OtherWriter").await;
+    assert!(message.contains("somebody else keeps changing"), "{message}");
+    publishes(&cluster, &endpoints(&[EU_NS, US_NS], true)).await;
+    pass(301).await;
+    cluster.zone_tells("InSync", "True", "InSync").await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_younger_zonedelegation_with_a_wrong_parent_moves_no_name_of_the_fleet() {
     let cluster = cluster();

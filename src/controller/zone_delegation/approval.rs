@@ -95,7 +95,7 @@ async fn made(
     approved: &ApprovedPlan,
     waiting: &Waiting,
 ) -> Result<Look, Stop> {
-    memory.wrote(visit.desired.claimant(), &waiting.change, (visit.clock)());
+    memory.wrote(visit.desired, &waiting.change, (visit.clock)());
     over(visit, memory, approved, waiting, ChangeResult::Applied, None).await?;
     Ok(Look::Over)
 }

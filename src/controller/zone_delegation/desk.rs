@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gslb_core::change::Change;
-use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
+use gslb_core::delegation::{DesiredDelegation, Share};
 use gslb_core::delegation_proof::DelegationProof;
 use gslb_core::fleet::Sighting;
 use gslb_core::history::History;
 use gslb_core::name::DomainName;
+use gslb_core::rivalry::Rivalry;
 use jiff::{SignedDuration, Timestamp};
 
 use super::approval::Waiting;
@@ -86,6 +87,9 @@ pub(crate) struct Memory {
     /// Whether the provider took a change whose outcome could not be logged. The log is read again, and the
     /// change is settled then.
     pub(crate) unlogged: bool,
+    /// What was written last into an object of our own, and who undoes it.
+    written: Option<DesiredDelegation>,
+    rivalry: Rivalry,
     /// Failures of the provider in a row.
     pub(crate) failures: u32,
     pub(crate) proof: Option<DelegationProof>,
@@ -124,9 +128,24 @@ impl Memory {
     }
 
     /// Takes in a change that was made.
-    pub(crate) fn wrote(&mut self, claimant: &Claimant, change: &Change, now: Timestamp) {
-        self.history = std::mem::take(&mut self.history).wrote(claimant, change, now);
+    pub(crate) fn wrote(&mut self, desired: &DesiredDelegation, change: &Change, now: Timestamp) {
+        self.history = std::mem::take(&mut self.history).wrote(desired.claimant(), change, now);
+        // Only there a watch shows at once what somebody else wrote.
+        if *desired.share() != Share::Entry {
+            self.rivalry.wrote(self.written.as_ref() == Some(desired), now);
+            self.written = Some(desired.clone());
+        }
         self.changed(now);
+    }
+
+    /// Until when nothing is written because somebody else keeps undoing it. A new wish waits for nobody.
+    pub(crate) fn held_until(&self, desired: &DesiredDelegation, now: Timestamp) -> Option<Timestamp> {
+        self.rivalry.held_until(now).filter(|_| self.written.as_ref() == Some(desired))
+    }
+
+    /// Until when there is another writer to speak of.
+    pub(crate) fn contended_until(&self, desired: &DesiredDelegation, now: Timestamp) -> Option<Timestamp> {
+        self.rivalry.lasts_until(now).filter(|_| self.written.as_ref() == Some(desired))
     }
 
     /// Looks for a new proof after a change, and plans to read the change back.

@@ -88,7 +88,9 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
             memory.read_backs.retain(|at| *at > now);
             let regular = visit.period.and_then(|period| now.checked_add(period).ok());
             let next = memory.next_provider.or(regular);
-            memory.next_provider = memory.read_backs.first().copied().into_iter().chain(next).min();
+            let calm = memory.contended_until(visit.desired, now);
+            let read_back = memory.read_backs.first().copied();
+            memory.next_provider = read_back.into_iter().chain(next).chain(calm).min();
         }
         Err(stop) => fail(visit, memory, &stop, now),
     }
@@ -122,6 +124,12 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
             return Ok(false);
         }
     }
+    let held = memory.held_until(visit.desired, now).filter(|_| !approved.changes().is_empty());
+    if let Some(until) = held {
+        memory.standing = Some(Standing::new(other_writer(visit)));
+        memory.next_provider = Some(until);
+        return Ok(false);
+    }
     let mut again = false;
     let mut waiting = None;
     for change in approved.changes() {
@@ -130,7 +138,11 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
             Made::Waiting(task) => waiting = Some(task),
         }
     }
-    memory.standing = Some(standing(visit, &approved, &observed, waiting.as_deref()));
+    let standing = standing(visit, &approved, &observed, waiting.as_deref());
+    memory.standing = Some(match memory.contended_until(visit.desired, now) {
+        Some(_) => Standing { in_sync: other_writer(visit), ..standing },
+        None => standing,
+    });
     memory.next_provider = match waiting {
         Some(_) => now.checked_add(APPROVAL_PAUSE).ok(),
         None => None,
@@ -176,7 +188,7 @@ async fn make(
         Ok(receipt) => {
             let (result, made) = match receipt.disposition {
                 Disposition::Applied => {
-                    memory.wrote(visit.desired.claimant(), change.change(), (visit.clock)());
+                    memory.wrote(visit.desired, change.change(), (visit.clock)());
                     let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
                     (ChangeResult::Applied, Made::Applied { overtaken })
                 }
@@ -315,6 +327,15 @@ fn open_until(visit: &Visit<'_>, until: Timestamp) -> Standing {
         until.strftime("%Y-%m-%dT%H:%M:%SZ")
     );
     Standing::new(Condition::bad(ConditionKind::InSync, "OutcomeUnknown", message))
+}
+
+/// That somebody else keeps undoing what we write.
+fn other_writer(visit: &Visit<'_>) -> Condition {
+    let (zone, provider) = (visit.desired.claimant().zone().name(), visit.provider.id());
+    let message = format!(
+        "somebody else keeps changing what this cluster writes for delegation {zone} at {provider}; it is written back with pauses of up to a minute; find the other writer in the object's metadata.managedFields and stop it"
+    );
+    Condition::bad(ConditionKind::InSync, "OtherWriter", message)
 }
 
 fn standing(
