@@ -289,3 +289,23 @@ async fn a_k8gb_coredns_is_told_the_zones_and_entries_of_others_stay() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_second_writer_of_the_zones_of_coredns_is_fought_with_growing_pauses() {
+    let cluster = Cluster::alone();
+    let _running = cluster.run();
+    eventually("the zone has its block", || corefile(&cluster).is_object().then_some(())).await;
+    cluster.settle().await;
+    for _ in 0..60 {
+        let mut emptied = cluster.api.get("v1", "ConfigMap", "gslb", "k8gb-zone-delegation").unwrap();
+        emptied["data"] = json!({"mine.conf": "# mine\n"});
+        cluster.api.put_object(emptied).unwrap();
+        pass(2).await;
+    }
+    let written = writes(&cluster, "k8gb-zone-delegation");
+    assert!((6..=12).contains(&written), "{written} writes");
+    eventually("the block is back", || {
+        corefile(&cluster)["cloud-example-com.conf"].is_string().then_some(())
+    })
+    .await;
+}

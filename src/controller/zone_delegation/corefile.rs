@@ -8,6 +8,7 @@ use futures::StreamExt;
 use gslb_core::contest::accepted_zones;
 use gslb_core::corefile::{Edits, edits};
 use gslb_core::name::DomainName;
+use gslb_core::rivalry::Rivalry;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -23,7 +24,7 @@ use crate::kube_call::in_time;
 
 /// Name of the ConfigMap, in the own namespace (contract §5.4).
 const NAME: &str = "k8gb-zone-delegation";
-/// Pause after a write or a failure; doubles while somebody keeps undoing what is written, or it keeps failing.
+/// Pause after a failure; doubles while it keeps failing.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause: as long as the kubelet takes to bring a changed ConfigMap into a Pod.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -36,24 +37,45 @@ pub(crate) async fn keep(context: Arc<Context>) {
     // Only wakes: each event, a failure too, leads to a look at the object itself.
     let mut edited = std::pin::pin!(watcher(api.clone(), config).default_backoff());
     let mut pause = FIRST_PAUSE;
+    let (mut written, mut rivalry) = (None, Rivalry::default());
     loop {
         zones.mark_unchanged();
-        match write(&api, &served(&context)).await {
+        let (served, now) = (served(&context), context.now());
+        // Other zones than those that somebody undoes wait for nobody.
+        if let Some(until) = rivalry.held_until(now).filter(|_| written.as_ref() == Some(&served)) {
+            let pause = Duration::try_from(until.duration_since(now)).unwrap_or_default();
+            tokio::select! {
+                changed = zones.changed() => if changed.is_err() { break },
+                () = tokio::time::sleep(pause) => {}
+            }
+            continue;
+        }
+        match write(&api, &served).await {
             Ok(false) => {
                 pause = FIRST_PAUSE;
                 tokio::select! {
                     changed = zones.changed() => if changed.is_err() { break },
                     _ = edited.next() => {}
                 }
-                continue;
             }
-            Ok(true) => tracing::info!(name = NAME, "Updated the zones of CoreDNS."),
+            Ok(true) => {
+                pause = FIRST_PAUSE;
+                tracing::info!(name = NAME, "Updated the zones of CoreDNS.");
+                rivalry.wrote(written.as_ref() == Some(&served), now);
+                written = Some(served);
+                if rivalry.lasts_until(now).is_some() {
+                    tracing::warn!(
+                        name = NAME,
+                        "Somebody else keeps changing the zones of CoreDNS back; they are written again with pauses."
+                    );
+                }
+            }
             Err(error) => {
                 tracing::warn!(name = NAME, error = %Chain(&error), "The zones of CoreDNS could not be updated; it is tried again.");
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
