@@ -10,6 +10,7 @@ use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_crds::dns_endpoint::{DnsEndpoint, DnsEndpointSpec};
 use gslb_crds::marks;
+use gslb_provider_contract::error::BoxError;
 use gslb_provider_contract::{
     Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
 };
@@ -23,6 +24,8 @@ use crate::convert::{self, Contents};
 
 /// Deadline of one call of the API server: well above a slow etcd. No outside reference.
 const CALL: Duration = Duration::from_secs(5);
+/// How long an API server works on a request at most: its own default (`--request-timeout`).
+const REQUEST: Duration = Duration::from_secs(60);
 /// Labels that external-dns selects the object by; k8gb's chart filters on the first.
 const LABELS: [&str; 2] = [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY];
 
@@ -82,6 +85,9 @@ impl ExternalDns {
                 Explained::Absent => return Ok(None),
                 Explained::Error(error) => return Err(error),
                 Explained::Conflict => return Err(ProviderError::Stale { zone: zone.clone() }),
+                Explained::Unknown { text, source } => {
+                    return Err(ProviderError::Unavailable { text, retry_after: None, source });
+                }
             },
         };
         if object.labels().get(marks::DNS_TYPE).is_none_or(|value| value != marks::DNS_TYPE_EXTDNS) {
@@ -143,11 +149,7 @@ impl ExternalDns {
             kube::Error::Api(status) => status,
             error => {
                 let text = format!("the Kubernetes API did not answer the attempt to {verb} {what}");
-                return Explained::Error(ProviderError::Unavailable {
-                    text,
-                    retry_after: None,
-                    source: Some(Box::new(error)),
-                });
+                return Explained::Unknown { text, source: Some(Box::new(error)) };
             }
         };
         let Status { code, message, .. } = &*status;
@@ -171,11 +173,16 @@ impl ExternalDns {
                     "the Kubernetes API does not allow this ServiceAccount to {verb} {what}; extend its Role: {message}"
                 ),
             },
-            429 | 500.. => ProviderError::Unavailable {
-                text: format!("the Kubernetes API failed ({code}) to {verb} {what}: {message}"),
+            // Turned away before it was worked on.
+            429 => ProviderError::Unavailable {
+                text: format!("the Kubernetes API is too busy ({code}) to {verb} {what}: {message}"),
                 retry_after: None,
                 source: None,
             },
+            500.. => {
+                let text = format!("the Kubernetes API failed ({code}) to {verb} {what}: {message}");
+                return Explained::Unknown { text, source: None };
+            }
             _ => ProviderError::Refused {
                 text: format!("the Kubernetes API refused ({code}) to {verb} {what}: {message}"),
             },
@@ -186,6 +193,11 @@ impl ExternalDns {
 enum Explained {
     Absent,
     Conflict,
+    /// Whether the call was carried out is not known.
+    Unknown {
+        text: String,
+        source: Option<BoxError>,
+    },
     Error(ProviderError),
 }
 
@@ -241,16 +253,15 @@ impl Provider for ExternalDns {
                 // It went between the read and the write.
                 Explained::Absent if change.after().is_none() => Ok(receipt(Presence::Absent)),
                 Explained::Absent | Explained::Conflict => Err(ProviderError::Stale { zone: zone.clone() }),
-                Explained::Error(ProviderError::Unavailable { text, source, .. }) => {
-                    Err(ProviderError::Uncertain { text, source })
-                }
+                Explained::Unknown { text, source } => Err(ProviderError::Uncertain { text, source }),
                 Explained::Error(error) => Err(error),
             },
         }
     }
 
-    /// A call that was given up may have been on its way for as long as its deadline.
+    /// What was given up is still worked on. A late write alters nothing that was written since, as each has the
+    /// version that it was planned for as a precondition, or creates; but what a read shows before is no proof.
     fn longest_aftermath(&self) -> Duration {
-        CALL
+        REQUEST
     }
 }

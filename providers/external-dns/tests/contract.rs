@@ -3,7 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
 
 use async_trait::async_trait;
-use gslb_core::delegation::Presence;
+use gslb_core::change::Change;
+use gslb_core::claim::Claimant;
+use gslb_core::delegation::{Delegation, Presence};
+use gslb_core::limits::{ApprovedPlan, Limits};
+use gslb_core::name::GeoTag;
+use gslb_core::plan::Plan;
+use gslb_core::ttl::Ttl;
+use gslb_core::zone::{NsPrefix, Zone};
 use gslb_mocks::kube::{ApiServer, Matcher};
 use gslb_provider_contract::battery::{Stage, scope};
 use gslb_provider_contract::{Observe, Provider, ProviderError, contract_tests};
@@ -160,4 +167,36 @@ impl Stage for Foreign<'_> {
     async fn hide_parent(&self) {}
 
     async fn finish(&self) {}
+}
+
+/// This cluster's own entry, in a delegation that does not exist yet.
+fn publication() -> ApprovedPlan {
+    let zone = Zone::new(scope().zone, scope().parent, Ttl::DEFAULT).unwrap();
+    let claimant = Claimant::new(zone, NsPrefix::default(), GeoTag::parse("eu").unwrap()).unwrap();
+    let servers = [(claimant.ns_name().clone(), ["192.0.2.53".parse().unwrap()].into())].into();
+    let after = Delegation { zone: scope().zone, ttl: Some(Ttl::DEFAULT), servers };
+    let changes = vec![Change::Create { after }];
+    let plan = Plan { zone: scope().zone, changes, skipped: vec![], findings: vec![], claims: vec![] };
+    plan.approve(&Limits::for_zones(vec![claimant])).unwrap()
+}
+
+/// What a write that the API server answers with this code ends with.
+async fn written_with(code: u16) -> ProviderError {
+    let cluster = Cluster::new();
+    cluster.fail("create", code);
+    cluster.provider.apply(&publication().changes()[0]).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_write_that_was_turned_away_is_surely_not_made_and_one_that_failed_may_be() {
+    let busy = written_with(429).await;
+    assert!(matches!(busy, ProviderError::Unavailable { .. }), "{busy:?}");
+    let failed = written_with(500).await;
+    assert!(matches!(failed, ProviderError::Uncertain { .. }), "{failed:?}");
+}
+
+/// `--request-timeout` of an API server is a minute by default.
+#[tokio::test]
+async fn a_write_that_was_given_up_is_open_for_as_long_as_an_api_server_works_on_it() {
+    assert_eq!(Cluster::new().provider.longest_aftermath().as_secs(), 60);
 }
