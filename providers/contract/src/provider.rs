@@ -84,15 +84,9 @@ impl fmt::Display for ProviderId {
     }
 }
 
-/// What a backend can store. Needs beyond it are found while planning.
+/// What a backend can store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Glue may be IPv6.
-    pub ipv6_glue: bool,
-    /// A delegation has a TTL of its own.
-    pub delegation_ttl: bool,
-    /// Operators may lock or switch off a delegation, and the backend says so.
-    pub obstacles: bool,
     /// Each cluster has an object of its own, which holds the NS set of the whole fleet and this cluster's glue. Else
     /// all clusters write one object, each its own entry.
     pub own_object: bool,

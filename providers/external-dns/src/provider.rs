@@ -65,12 +65,7 @@ impl ExternalDns {
     pub fn new(client: Client, namespace: &str, field_manager: &str) -> Self {
         Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities {
-                ipv6_glue: true,
-                delegation_ttl: true,
-                obstacles: false,
-                own_object: true,
-            },
+            capabilities: Capabilities { own_object: true },
             api: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
             field_manager: field_manager.to_owned(),

@@ -72,12 +72,7 @@ impl Infoblox {
     ) -> Result<Self, SetupError> {
         Ok(Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities {
-                ipv6_glue: true,
-                delegation_ttl: true,
-                obstacles: true,
-                own_object: false,
-            },
+            capabilities: Capabilities { own_object: false },
             client: Client::new(settings, memory, observer)?,
             absences: Absences::default(),
             tasks: Mutex::default(),

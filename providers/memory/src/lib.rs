@@ -54,12 +54,7 @@ impl MemoryProvider {
     pub fn new() -> Self {
         Self {
             id: ProviderId::new("memory"),
-            capabilities: Capabilities {
-                ipv6_glue: true,
-                delegation_ttl: true,
-                obstacles: true,
-                own_object: false,
-            },
+            capabilities: Capabilities { own_object: false },
             state: Mutex::default(),
         }
     }
