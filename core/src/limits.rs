@@ -225,6 +225,10 @@ fn check_others(limits: &Limits, claimant: &Claimant, change: &Change) -> Result
         return Err(Refusal::NotOurs { zone: zone.clone(), ns_name: (*ns_name).clone() });
     }
     match change {
+        // What is made new is made for us.
+        Change::Create { after } if !after.servers.contains_key(claimant.ns_name()) => {
+            Err(Refusal::LastServer { zone: zone.clone() })
+        }
         Change::Create { after } | Change::Replace { after, .. } if has_no_address(claimant, after) => {
             Err(Refusal::LastServer { zone: zone.clone() })
         }

@@ -52,6 +52,8 @@ fn a_delegation_is_never_left_without_a_name_server() {
     assert_eq!(refused(Change::Replace { before: ours, after: delegation(&[(EU, &[])]) }), "LastServer");
     assert_eq!(refused(Change::Create { after: delegation(&[]) }), "LastServer");
     assert_eq!(refused(Change::Delete { before: delegation(&[]) }), "LastServer");
+    let peers_only = of(vec![Change::Create { after: delegation(&[(US, &[])]) }]);
+    assert_eq!(peers_only.approve(&limits().of_own_object()).unwrap_err().reason(), "LastServer");
 }
 
 #[test]
