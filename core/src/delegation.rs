@@ -119,6 +119,8 @@ pub enum Share {
     NsSet {
         /// Name server names of the other clusters that DNS shows.
         peers: BTreeSet<DomainName>,
+        /// Those of which no look-up has said anything definite yet: they stay where they stand, and are not added.
+        undecided: BTreeSet<DomainName>,
     },
 }
 
@@ -167,8 +169,8 @@ impl DesiredDelegation {
     }
 
     /// The same wish where the object is ours alone, so that the names of the other clusters are ours to keep.
-    pub fn with_peers(self, peers: BTreeSet<DomainName>) -> Self {
-        Self { share: Share::NsSet { peers }, ..self }
+    pub fn with_peers(self, peers: BTreeSet<DomainName>, undecided: BTreeSet<DomainName>) -> Self {
+        Self { share: Share::NsSet { peers, undecided }, ..self }
     }
 
     /// Whether a withdrawal is over once the delegation looks like this. An NS set of our own has to be kept until

@@ -159,7 +159,7 @@ pub fn plan(desired: &DesiredDelegation, observed: &Presence, history: &History,
         (Presence::Absent, Wish::Withdrawn) => nothing,
         (Presence::Absent, Wish::Published { addresses, ttl }) => {
             let mut servers = Servers::from([(our_name(desired).clone(), addresses.clone())]);
-            if let Share::NsSet { peers } = desired.share() {
+            if let Share::NsSet { peers, .. } = desired.share() {
                 servers.extend(peers.iter().map(|peer| (peer.clone(), BTreeSet::new())));
             }
             let after = Delegation { zone: nothing.zone.clone(), ttl: Some(*ttl), servers };
@@ -208,10 +208,10 @@ fn our_name(desired: &DesiredDelegation) -> &DomainName {
 /// What was observed with our own part as we want it, or without it.
 fn merged(desired: &DesiredDelegation, before: &Delegation) -> Delegation {
     let mut after = before.clone();
-    if let Share::NsSet { peers } = desired.share() {
+    if let Share::NsSet { peers, undecided } = desired.share() {
         let stays = |name: &DomainName| match desired.claimant().claim(name) {
             Claim::Ours | Claim::Foreign => true,
-            Claim::Fleet(_) => peers.contains(name),
+            Claim::Fleet(_) => peers.contains(name) || undecided.contains(name),
         };
         after.servers.retain(|name, _| stays(name));
         for peer in peers {

@@ -88,6 +88,14 @@ impl Glue {
         }
     }
 
+    /// The name servers of a zone of which nothing definite is known.
+    pub(crate) fn undecided(&self, zone: &DomainName) -> BTreeSet<DomainName> {
+        let plain = self.lock();
+        let entries = plain.entries.iter();
+        let undecided = entries.filter(|((name, _), entry)| name == zone && entry.whereabouts.is_undecided());
+        undecided.map(|((_, ns_name), _)| ns_name.clone()).collect()
+    }
+
     /// Has the peers of a zone looked up soon: somebody waits for them to leave.
     pub(crate) fn hurry(&self, zone: &DomainName, now: Timestamp) {
         for ((name, _), entry) in &mut self.lock().entries {

@@ -187,6 +187,27 @@ async fn a_foreign_name_in_the_object_is_named_and_holds_no_deleted_zone() {
     assert!(events.iter().any(|(reason, note)| reason == "ForeignServers" && told(note)), "{events:?}");
 }
 
+/// F-45.
+#[tokio::test(start_paused = true)]
+async fn a_restart_while_a_zone_leaves_takes_no_peer_for_gone() {
+    for silent in [false, true] {
+        let cluster = cluster();
+        let running = run(&cluster);
+        publishes(&cluster, &endpoints(&[EU_NS, US_NS], true)).await;
+        finalize(&cluster);
+        delete_zone(&cluster);
+        publishes(&cluster, &endpoints(&[US_NS], false)).await;
+        pass(20).await;
+        assert_eq!(cluster.zone()["status"]["dnsServers"], json!([{"name": US_NS, "address": US}]));
+        running.stop().await;
+        cluster.dns.silence(RESOLVER, silent);
+        let _running = run(&cluster);
+        pass(300).await;
+        assert_eq!(object(&cluster)["spec"]["endpoints"], endpoints(&[US_NS], false), "silent: {silent}");
+        assert!(!cluster.zone().is_null());
+    }
+}
+
 /// F-48.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_somebody_deleted_blocks_no_deletion() {

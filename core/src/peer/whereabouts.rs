@@ -88,6 +88,12 @@ impl Whereabouts {
         self.addresses.iter().copied().filter(|_| self.absences < ABSENCES)
     }
 
+    /// Whether neither an address is known nor has the name been found absent often enough to count as gone: no word
+    /// about the peer, for those who list it already.
+    pub fn is_undecided(&self) -> bool {
+        self.absences < ABSENCES && self.addresses.is_empty()
+    }
+
     /// Whether the name certainly has no address, and nothing is known of an earlier one.
     pub fn is_absent(&self) -> bool {
         self.addresses.is_empty() && self.absences > 0

@@ -187,7 +187,7 @@ fn the_text_of_a_change_is_derived_from_its_entries() {
 
 /// What `eu` wants in an object of its own, beside these peers.
 fn keeps(addresses: &[&str], peers: &[&str]) -> DesiredDelegation {
-    wants(addresses).with_peers(peers.iter().map(|peer| name(peer)).collect())
+    wants(addresses).with_peers(peers.iter().map(|peer| name(peer)).collect(), [].into())
 }
 
 /// Conformance 60.
@@ -220,7 +220,8 @@ fn the_ttl_of_an_object_of_our_own_follows_the_settings() {
 /// Conformance 60, 61.
 #[test]
 fn a_cluster_leaves_an_object_of_its_own_to_the_peers_and_deletes_it_with_the_last_one() {
-    let leaves = |peers: &[&str]| withdraws().with_peers(peers.iter().map(|peer| name(peer)).collect());
+    let leaves =
+        |peers: &[&str]| withdraws().with_peers(peers.iter().map(|peer| name(peer)).collect(), [].into());
     let before = delegation(&[(EU, &["192.0.2.53"]), (US, &[])]);
     let after = delegation(&[(US, &[])]);
     let observed = Presence::Present(ObservedDelegation::plain(before.clone()));
@@ -238,7 +239,7 @@ fn a_cluster_leaves_an_object_of_its_own_to_the_peers_and_deletes_it_with_the_la
 /// F-95.
 #[test]
 fn what_a_cluster_that_left_keeps_for_its_peers_follows_them() {
-    let leaves = withdraws().with_peers([name(US)].into());
+    let leaves = withdraws().with_peers([name(US)].into(), [].into());
     let (before, after) = (delegation(&[(US, &[]), (ZA, &[])]), delegation(&[(US, &[])]));
     let observed = Presence::Present(ObservedDelegation::plain(before.clone()));
     assert_eq!(planned(&leaves, &observed).changes, [Change::Replace { before, after }]);
@@ -254,7 +255,7 @@ fn a_name_that_no_rule_explains_stays_in_an_object_of_our_own_too() {
 
 #[test]
 fn a_foreign_name_keeps_no_cluster_in_an_object_of_its_own_and_is_named() {
-    let leaves = withdraws().with_peers([].into());
+    let leaves = withdraws().with_peers([].into(), [].into());
     let (before, after) =
         (delegation(&[(EU, &["192.0.2.53"]), (US, &[]), (FOREIGN, &[])]), delegation(&[(FOREIGN, &[])]));
     let plan = planned(&leaves, &Presence::Present(ObservedDelegation::plain(before.clone())));
@@ -265,4 +266,16 @@ fn a_foreign_name_keeps_no_cluster_in_an_object_of_its_own_and_is_named() {
     );
     let held = |entries: &[(&str, &[&str])]| !leaves.is_withdrawn(Some(&delegation(entries)));
     assert_eq!((held(&[(US, &[]), (FOREIGN, &[])]), held(&[(FOREIGN, &[])])), (true, false));
+}
+
+/// A restart knows nothing of a peer before its first look-up.
+#[test]
+fn a_peer_of_whom_nothing_is_known_stays_where_it_stands_and_is_not_added() {
+    let leaves = withdraws().with_peers([].into(), [name(US), name(ZA)].into());
+    let before = delegation(&[(EU, &["192.0.2.53"]), (US, &[])]);
+    let after = delegation(&[(US, &[])]);
+    let observed = Presence::Present(ObservedDelegation::plain(before.clone()));
+    assert_eq!(planned(&leaves, &observed).changes, [Change::Replace { before, after: after.clone() }]);
+    let observed = Presence::Present(ObservedDelegation::plain(after));
+    assert_eq!(planned(&leaves, &observed).changes, []);
 }

@@ -50,6 +50,8 @@ pub(crate) struct Asked {
     pub(crate) withdrawn: bool,
     /// Name servers of the other clusters, where the provider keeps them for this cluster.
     pub(crate) peers: BTreeSet<DomainName>,
+    /// Those of which nothing definite is known.
+    pub(crate) undecided: BTreeSet<DomainName>,
     /// Version of the object that the provider keeps in this cluster's API: an edit of it is looked at at once.
     pub(crate) object_version: Option<String>,
 }
@@ -295,6 +297,7 @@ mod tests {
             generation: Some(1),
             withdrawn: false,
             peers: BTreeSet::new(),
+            undecided: BTreeSet::new(),
             object_version: None,
         };
         first.asked = Some(asked.clone());

@@ -228,20 +228,21 @@ fn asked(
     addresses: BTreeSet<IpAddr>,
 ) -> Asked {
     let context = &pass.context;
-    let (mut peers, mut object_version) = (BTreeSet::new(), None);
+    let (mut peers, mut undecided, mut object_version) = (BTreeSet::new(), BTreeSet::new(), None);
     if provider.capabilities().own_object {
         peers = context.glue.servers(claimant.zone()).into_iter().map(|(name, _)| name).collect();
+        undecided = context.glue.undecided(claimant.zone().name());
         let key = Key::new(&context.settings.namespace, object_name(claimant.zone().name()));
         object_version = context.endpoints.get(&key).map(|facts| facts.live.resource_version);
     }
     let generation = object.metadata.generation;
-    Asked { addresses, generation, withdrawn: false, peers, object_version }
+    Asked { addresses, generation, withdrawn: false, peers, undecided, object_version }
 }
 
 /// The wish as this provider can carry it out.
 fn shared(provider: &Arc<dyn Provider>, desired: DesiredDelegation, asked: &Asked) -> DesiredDelegation {
     match provider.capabilities().own_object {
-        true => desired.with_peers(asked.peers.clone()),
+        true => desired.with_peers(asked.peers.clone(), asked.undecided.clone()),
         false => desired,
     }
 }
@@ -288,6 +289,7 @@ async fn withdraw(
     let context = &pass.context;
     let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
     context.glue.hurry(claimant.zone().name(), context.now());
+    let servers = servers(context, claimant.zone(), &claimant, &BTreeSet::new());
     let asked = Asked { withdrawn: true, ..asked(pass, provider, object, &claimant, BTreeSet::new()) };
     if memory.provider_is_due(&asked, context.now()) {
         let desired = shared(provider, DesiredDelegation::withdrawn(claimant), &asked);
@@ -311,7 +313,8 @@ async fn withdraw(
         return Ok(None);
     }
     let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
-    report::report(context, object, BTreeSet::new(), conditions, context.now()).await?;
+    // What is known of the peers must outlive this process: it decides when the object may go.
+    report::report(context, object, servers, conditions, context.now()).await?;
     Ok(Some(next(context, &memory, Asking { provider: true, parent: false, members: false })))
 }
 
