@@ -1,10 +1,12 @@
 //! Load balancers that have a host name instead of an address.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::dns::{Says, name};
-use crate::objects::{HOST, OWN, application, gslb, ingress_at, round_robin};
+use crate::objects::{HOST, OWN, application, gslb, ingress, ingress_at, round_robin};
 use crate::world::{Cluster, RESOLVER, pass};
 
 const LOCAL: &str = "localtargets-app.cloud.example.com";
@@ -180,4 +182,28 @@ async fn the_host_name_of_the_dns_service_is_glue() {
     cluster.zone_tells("InSync", "False", "GlueNameNotResolved").await;
     pass(100).await;
     assert_eq!(own(&cluster), ["192.0.2.53", "192.0.2.54"]);
+}
+
+/// How long the first publication takes while nobody says a word about these names.
+async fn first_publication(names: &[&str]) -> Duration {
+    let cluster = cluster();
+    let mut object = ingress("app", &[HOST], &[OWN]);
+    for name in names {
+        cluster.dns.say(RESOLVER, name, Says::Nothing);
+        let shown = object["status"]["loadBalancer"]["ingress"].as_array_mut().unwrap();
+        shown.push(json!({"hostname": name}));
+    }
+    cluster.api.apply_object(object).unwrap();
+    let start = Instant::now();
+    let _running = cluster.run();
+    is_answered_with(&cluster, &[OWN]).await;
+    start.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_silent_names_are_waited_for_as_one() {
+    let one = first_publication(&[LB]).await;
+    let two = first_publication(&[LB, "lb-2.example.com"]).await;
+    assert!(one > Duration::from_secs(1), "{one:?}");
+    assert!(two < one + Duration::from_millis(100), "{two:?} for two, {one:?} for one");
 }

@@ -100,12 +100,17 @@ impl Reader<'_> {
     fn shown(&mut self, gslb: &Gslb, what: &str, shown: Shown) -> Result<Found, Timestamp> {
         let names: Vec<DomainName> =
             shown.host_names.iter().filter_map(|name| DomainName::parse(name).ok()).collect();
+        // All of them are asked for before any is waited for, so that many cost one wait.
+        let mut awaited = None;
         for name in names {
             self.depend(Dependency::Name(name.clone()));
             let (known, until) = self.context.names.read(&name, self.now);
             if known.is_awaited() && self.now < until {
-                return Err(until);
+                awaited = awaited.max(Some(until));
             }
+        }
+        if let Some(until) = awaited {
+            return Err(until);
         }
         let looked = Looked::new(shown, |name| self.context.names.read(name, self.now).0);
         if !looked.is_complete() {
