@@ -270,7 +270,11 @@ fn queue<K: Resource>(
 
 fn retry(object: &str, error: &PassError, pass: &Pass) -> Action {
     tracing::warn!(object, error = %Chain(error), "A pass failed; it is tried again.");
-    Action::requeue(pass.failures.pause(object))
+    let pause = pass.failures.pause(object);
+    match error {
+        PassError::Ingress { at_most: Some(at_most), .. } => Action::requeue(pause.min(*at_most)),
+        PassError::Ingress { at_most: None, .. } | PassError::Kubernetes(_) => Action::requeue(pause),
+    }
 }
 
 fn name_of_gslb(id: &Id) -> String {

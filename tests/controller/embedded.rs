@@ -3,7 +3,7 @@
 use gslb_mocks::kube::{Failure, Fault, Matcher};
 use serde_json::{Value, json};
 
-use crate::objects::{HOST, OWN, backend, gslb, ingress, round_robin};
+use crate::objects::{HOST, OWN, backend, gslb, ingress, round_robin, slice};
 use crate::world::{Cluster, eventually, pass};
 
 const LOCAL: &str = "localtargets-app.cloud.example.com";
@@ -195,6 +195,38 @@ async fn an_api_server_that_refuses_the_ingress_is_told_in_its_words() {
         show(&cluster, &[OWN]);
         is_served(&cluster).await;
     }
+}
+
+/// An admission webhook that is down, for example.
+#[tokio::test(start_paused = true)]
+async fn a_failover_goes_on_while_the_ingress_cannot_be_written() {
+    let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
+    backend(&cluster.api, "app");
+    cluster.api.apply_object(embedding(&[HOST])).unwrap();
+    let _running = cluster.run();
+    made(&cluster).await;
+    show(&cluster, &[OWN]);
+    is_served(&cluster).await;
+    cluster.tells("app", "Resolved", "True", "Resolved").await;
+    cluster.api.faults().fail(Matcher::new("patch", "networking.k8s.io", "ingresses"), 500, u32::MAX);
+    cluster.api.apply_object(embedding(&["new.cloud.example.com"])).unwrap();
+    let message = cluster.tells("app", "Resolved", "False", "IngressNotWritten").await;
+    assert!(message.contains("injected fault 500"), "{message}");
+    is_served(&cluster).await;
+    for _ in 0..3 {
+        cluster.api.apply_object(slice("app", false)).unwrap();
+        cluster.publishes("app", &[]).await;
+        cluster.api.apply_object(slice("app", true)).unwrap();
+        is_served(&cluster).await;
+    }
+    cluster.api.journal().clear();
+    pass(100).await;
+    let tries = cluster.writes().iter().filter(|entry| entry.resource == "ingresses").count();
+    assert!((2..10).contains(&tries), "{tries} tries in 100 s");
+    cluster.api.faults().clear();
+    let new = [("localtargets-new.cloud.example.com", &[OWN][..]), ("new.cloud.example.com", &[OWN])];
+    cluster.publishes("app", &new).await;
+    cluster.tells("app", "Resolved", "True", "Resolved").await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -154,6 +154,14 @@ pub enum ReferenceProblem {
         /// What it said.
         answer: String,
     },
+    /// The write of the embedded Ingress failed; that says nothing about the Ingress.
+    #[error("Ingress {key} could not be written as spec.ingress wants it, which is tried again: {answer}")]
+    UnwrittenIngress {
+        /// `namespace/name`.
+        key: String,
+        /// What was heard.
+        answer: String,
+    },
     /// Somebody else writes the embedded Ingress too.
     #[error(
         "somebody else keeps changing Ingress {key} back, so it is written less often; find the other writer and stop it, or refer to that Ingress in spec.resourceRef"
@@ -193,6 +201,7 @@ impl ReferenceProblem {
             Self::Unread(unread) => unread.reason(),
             Self::ForeignIngress { .. } => "IngressForeign",
             Self::RefusedIngress { .. } => "IngressRefused",
+            Self::UnwrittenIngress { .. } => "IngressNotWritten",
             Self::ContestedIngress { .. } => "OtherWriter",
             Self::ForbiddenIngress { .. } => "IngressForbidden",
         }
@@ -213,6 +222,7 @@ impl ReferenceProblem {
             | Self::Unread(_)
             | Self::ForeignIngress { .. }
             | Self::RefusedIngress { .. }
+            | Self::UnwrittenIngress { .. }
             | Self::ContestedIngress { .. }
             | Self::ForbiddenIngress { .. } => false,
         }

@@ -21,6 +21,21 @@ pub(crate) const WHAT: &str = "Ingress";
 /// Whether the Ingress of the Gslb is as wanted.
 pub(crate) type Applied = Result<(), ReferenceProblem>;
 
+/// The Ingress of the Gslb is not as wanted.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    /// For the user.
+    pub(crate) problem: ReferenceProblem,
+    /// Why the pass has to be tried again, when the rest of it is done.
+    pub(crate) error: Option<Box<kube::Error>>,
+}
+
+impl From<ReferenceProblem> for Unwritten {
+    fn from(problem: ReferenceProblem) -> Self {
+        Self { problem, error: None }
+    }
+}
+
 /// The Ingress in the spec, where nothing else is referred to (contract §1.2).
 pub(crate) fn wanted(gslb: &Gslb) -> Option<IngressSpec> {
     let embedded = gslb.spec.ingress.as_ref().filter(|_| gslb.spec.resource_ref.is_none())?;
@@ -30,26 +45,23 @@ pub(crate) fn wanted(gslb: &Gslb) -> Option<IngressSpec> {
 /// Writes the embedded Ingress if the server holds something else. One that somebody else made is left alone.
 ///
 /// # Errors
-/// The API server did not answer, or not as to a request that it can judge; the pass is tried again.
-pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -> kube::Result<Applied> {
-    let Some(spec) = wanted(&gslb) else { return Ok(Ok(())) };
+/// The Ingress is not as wanted. The hosts come from the spec, so the pass goes on without.
+pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -> Result<(), Unwritten> {
+    let Some(spec) = wanted(&gslb) else { return Ok(()) };
     let key = gslb.key();
     if gslb.metadata.deletion_timestamp.is_some() {
-        return Ok(Ok(()));
+        return Ok(());
     }
-    let seen = match seen(context, gslb, &key) {
-        Ok(seen) => seen,
-        Err(foreign) => return Ok(Err(foreign)),
-    };
+    let seen = seen(context, gslb, &key)?;
     let live = seen
         .as_ref()
         .map(|ours| Live { resource_version: ours.resource_version.clone(), view: ours.view(&spec) });
     let ingress = desired(gslb, &spec);
     let wanted = view(&ingress, &spec);
     match context.writer.need(WHAT, &key, &wanted, live.as_ref(), now) {
-        Need::Nothing => return Ok(Ok(())),
+        Need::Nothing => return Ok(()),
         // The periodic pass writes it again.
-        Need::Wait(_) => return Ok(Err(ReferenceProblem::ContestedIngress { key: key.to_string() })),
+        Need::Wait(_) => return Err(ReferenceProblem::ContestedIngress { key: key.to_string() }.into()),
         Need::Write => {}
     }
     let api: Api<Ingress> = Api::namespaced(context.client.clone(), &key.namespace);
@@ -57,19 +69,16 @@ pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -
         match in_time(api.get_opt(&key.name)).await {
             Ok(None) => {}
             // The watch is behind; an apply would take over whatever is there. Its event wakes us.
-            Ok(Some(_)) => return Ok(Ok(())),
-            Err(error) => return refusal(error, &key).map(Err),
+            Ok(Some(_)) => return Ok(()),
+            Err(error) => return Err(unwritten(error, &key)),
         }
     }
     let write = Write { what: WHAT, key: &key, status: false, desired: wanted, live: live.as_ref(), now };
     let body = body(&ingress, seen.as_deref());
-    match context.writer.apply(write, &api, &body, |answer: &Ingress| view(answer, &spec)).await {
-        Ok(_) => {
-            tracing::info!(gslb = %gslb.id(), "Wrote the embedded Ingress.");
-            Ok(Ok(()))
-        }
-        Err(error) => refusal(error, &key).map(Err),
-    }
+    let written = context.writer.apply(write, &api, &body, |answer: &Ingress| view(answer, &spec)).await;
+    written.map_err(|error| unwritten(error, &key))?;
+    tracing::info!(gslb = %gslb.id(), "Wrote the embedded Ingress.");
+    Ok(())
 }
 
 /// The Ingress as the watch shows it; an error if it belongs to somebody else.
@@ -92,16 +101,25 @@ fn body(ingress: &Ingress, seen: Option<&Embedded>) -> Value {
     body
 }
 
-/// What the API server's "no" means; anything else is an error of the pass.
-fn refusal(error: kube::Error, key: &Key) -> kube::Result<ReferenceProblem> {
+/// What the API server's "no" means; anything else is tried again.
+fn unwritten(error: kube::Error, key: &Key) -> Unwritten {
+    let key = key.to_string();
     match error {
         kube::Error::Api(status) if status.code == 403 && status.message.contains("cannot") => {
-            Ok(ReferenceProblem::ForbiddenIngress { key: key.to_string() })
+            ReferenceProblem::ForbiddenIngress { key }.into()
         }
         // 403 is also the answer of an admission controller, with its own words.
         kube::Error::Api(status) if matches!(status.code, 400 | 403 | 422) => {
-            Ok(ReferenceProblem::RefusedIngress { key: key.to_string(), answer: status.message.clone() })
+            ReferenceProblem::RefusedIngress { key, answer: status.message.clone() }.into()
         }
-        error => Err(error),
+        error => {
+            let answer = match &error {
+                kube::Error::Api(status) => status.message.clone(),
+                // Its text may differ with every try, and each difference would be written to the status.
+                _ => "the API server gave no answer; the log of gslb-bridge says more".to_owned(),
+            };
+            let problem = ReferenceProblem::UnwrittenIngress { key, answer };
+            Unwritten { problem, error: Some(Box::new(error)) }
+        }
     }
 }

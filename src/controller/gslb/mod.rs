@@ -61,7 +61,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     let (zones, members) = (context.served_zones(), context.fleet.members());
     let twins = Twins::of(context, &pass.triggers, &guarded);
     let serves = twins.rival.is_none();
-    let ingress = if serves { embedded::apply(context, gslb, now).await? } else { Ok(()) };
+    let unwritten = if serves { embedded::apply(context, gslb, now).await.err() } else { None };
+    let ingress = unwritten.as_ref().map_or(Ok(()), |unwritten| Err(unwritten.problem.clone()));
     let seen = match observe::observe(context, gslb, &twins, ingress, &zones, &members, now) {
         Ok(seen) => seen,
         // What is being read wakes the Gslb when it is there.
@@ -85,7 +86,6 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
         return Ok(Action::requeue(HAND_OVER_PAUSE));
     }
     report::report(context, gslb, &seen, &publication, applied, now).await?;
-    context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     pass.progress.tick();
     let contested = match applied {
         apply::Applied::Contested { until } => Some(until),
@@ -95,7 +95,13 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
         | apply::Applied::Twin => None,
     };
     let look_again = seen.look_again.into_iter().chain(contested).min();
-    Ok(next(&pass, look_again.map(|at| at.duration_since(now))))
+    let look_again = look_again.map(|at| at.duration_since(now));
+    if let Some(error) = unwritten.and_then(|unwritten| unwritten.error) {
+        let at_most = look_again.and_then(|left| Duration::try_from(left).ok());
+        return Err(PassError::Ingress { error: *error, at_most });
+    }
+    context.metrics.pass_finished(&id.key.namespace, &id.key.name);
+    Ok(next(&pass, look_again))
 }
 
 /// Whether the records are still those of the retired twin, and about to be handed over: that is no trouble yet.
