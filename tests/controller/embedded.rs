@@ -171,19 +171,22 @@ async fn a_reference_wins_over_an_embedded_ingress() {
     assert_eq!(stored(&cluster), None);
 }
 
+const NOT_PERMITTED: &str = r#"ingresses.networking.k8s.io "app" is forbidden: User "system:serviceaccount:gslb:gslb-bridge" cannot patch resource "ingresses" in API group "networking.k8s.io" in the namespace "web""#;
+const OWNER_NOT_PERMITTED: &str = r#"ingresses.networking.k8s.io "app" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>"#;
+const DENIED: &str =
+    r#"admission webhook "hosts.example.com" denied the request: User "shop" cannot use the host"#;
+
 #[tokio::test(start_paused = true)]
 async fn an_api_server_that_refuses_the_ingress_is_told_in_its_words() {
-    for (code, reason, wanted) in [
-        (422, "IngressRefused", "path must be absolute"),
-        (403, "IngressForbidden", "get, create and patch on ingresses.networking.k8s.io"),
+    for (code, message, reason, wanted) in [
+        (422, "path must be absolute", "IngressRefused", "path must be absolute"),
+        (403, NOT_PERMITTED, "IngressForbidden", "get, create and patch on ingresses.networking.k8s.io"),
+        (403, OWNER_NOT_PERMITTED, "IngressRefused", "cannot set blockOwnerDeletion"),
+        (403, DENIED, "IngressRefused", DENIED),
     ] {
         let cluster = Cluster::alone();
         backend(&cluster.api, "app");
-        let failure = Failure::Status {
-            code,
-            reason: "X".into(),
-            message: "User cannot do so; path must be absolute".into(),
-        };
+        let failure = Failure::Status { code, reason: "X".into(), message: message.into() };
         let matcher = Matcher::new("patch", "networking.k8s.io", "ingresses");
         cluster.api.faults().inject(Fault { matcher, failure, times: None });
         cluster.api.apply_object(embedding(&[HOST])).unwrap();

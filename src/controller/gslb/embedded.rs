@@ -105,7 +105,7 @@ fn body(ingress: &Ingress, seen: Option<&Embedded>) -> Value {
 fn unwritten(error: kube::Error, key: &Key) -> Unwritten {
     let key = key.to_string();
     match error {
-        kube::Error::Api(status) if status.code == 403 && status.message.contains("cannot") => {
+        kube::Error::Api(status) if status.code == 403 && is_not_permitted(&status.message) => {
             ReferenceProblem::ForbiddenIngress { key }.into()
         }
         // 403 is also the answer of an admission controller, with its own words.
@@ -122,4 +122,20 @@ fn unwritten(error: kube::Error, key: &Key) -> Unwritten {
             Unwritten { problem, error: Some(Box::new(error)) }
         }
     }
+}
+
+/// Whether a 403 is the authoriser's, in its one form: `ingresses.networking.k8s.io "app" is forbidden: User "…"
+/// cannot patch resource "ingresses" in …`. Whatever else refuses has its own words behind the colon.
+fn is_not_permitted(message: &str) -> bool {
+    let parts = || {
+        let (of, words) = message.split_once(" is forbidden: ")?;
+        let (_user, done) = words.strip_prefix("User \"")?.split_once("\" cannot ")?;
+        let (verb, on) = done.split_once(' ')?;
+        Some((of, verb, on))
+    };
+    parts().is_some_and(|(of, verb, on)| {
+        of.starts_with("ingresses.networking.k8s.io")
+            && matches!(verb, "get" | "create" | "patch")
+            && on.starts_with("resource \"ingresses\" ")
+    })
 }
