@@ -256,3 +256,28 @@ async fn somebody_who_keeps_changing_the_ingress_back_is_told_and_written_agains
     pass(400).await;
     cluster.tells("app", "Resolved", "True", "Resolved").await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_somebody_who_gave_up_is_written_back_without_a_periodic_pass() {
+    let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
+    backend(&cluster.api, "app");
+    cluster.api.apply_object(embedding(&[HOST])).unwrap();
+    let _running = cluster.run();
+    let spec = made(&cluster).await["spec"].clone();
+    show(&cluster, &[OWN]);
+    is_served(&cluster).await;
+    let is_told = || cluster.gslb("app")["status"].to_string().contains("OtherWriter");
+    for _ in 0..30 {
+        let mut edited = stored(&cluster).unwrap();
+        edited["spec"]["rules"][0]["host"] = json!("edited.cloud.example.com");
+        cluster.api.put_object(edited).unwrap();
+        pass(1).await;
+        if is_told() {
+            break;
+        }
+    }
+    assert_ne!(stored(&cluster).unwrap()["spec"], spec);
+    assert!(is_told());
+    eventually("the last edit is written back", || (stored(&cluster)?["spec"] == spec).then_some(())).await;
+    cluster.tells("app", "Resolved", "True", "Resolved").await;
+}

@@ -28,11 +28,13 @@ pub(crate) struct Unwritten {
     pub(crate) problem: ReferenceProblem,
     /// Why the pass has to be tried again, when the rest of it is done.
     pub(crate) error: Option<Box<kube::Error>>,
+    /// When it is written again, if somebody else keeps changing it back.
+    pub(crate) contested: Option<Timestamp>,
 }
 
 impl From<ReferenceProblem> for Unwritten {
     fn from(problem: ReferenceProblem) -> Self {
-        Self { problem, error: None }
+        Self { problem, error: None, contested: None }
     }
 }
 
@@ -60,8 +62,10 @@ pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -
     let wanted = view(&ingress, &spec);
     match context.writer.need(WHAT, &key, &wanted, live.as_ref(), now) {
         Need::Nothing => return Ok(()),
-        // The periodic pass writes it again.
-        Need::Wait(_) => return Err(ReferenceProblem::ContestedIngress { key: key.to_string() }.into()),
+        Need::Wait(until) => {
+            let problem = ReferenceProblem::ContestedIngress { key: key.to_string() };
+            return Err(Unwritten { problem, error: None, contested: Some(until) });
+        }
         Need::Write => {}
     }
     let api: Api<Ingress> = Api::namespaced(context.client.clone(), &key.namespace);
@@ -119,7 +123,7 @@ fn unwritten(error: kube::Error, key: &Key) -> Unwritten {
                 _ => "the API server gave no answer; the log of gslb-bridge says more".to_owned(),
             };
             let problem = ReferenceProblem::UnwrittenIngress { key, answer };
-            Unwritten { problem, error: Some(Box::new(error)) }
+            Unwritten { problem, error: Some(Box::new(error)), contested: None }
         }
     }
 }

@@ -94,7 +94,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
         | apply::Applied::Foreign
         | apply::Applied::Twin => None,
     };
-    let look_again = seen.look_again.into_iter().chain(contested).min();
+    let ingress_contested = unwritten.as_ref().and_then(|unwritten| unwritten.contested);
+    let look_again = seen.look_again.into_iter().chain(contested).chain(ingress_contested).min();
     let look_again = look_again.map(|at| at.duration_since(now));
     if let Some(error) = unwritten.and_then(|unwritten| unwritten.error) {
         let at_most = look_again.and_then(|left| Duration::try_from(left).ok());
