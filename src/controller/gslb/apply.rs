@@ -28,6 +28,16 @@ pub(crate) enum Applied {
     },
 }
 
+impl Applied {
+    /// When a record that somebody keeps changing back is written again.
+    pub(crate) fn contested_until(self) -> Option<Timestamp> {
+        match self {
+            Self::Contested { until } => Some(until),
+            Self::Published | Self::Nothing | Self::Foreign | Self::Twin => None,
+        }
+    }
+}
+
 /// Name of this kind of write.
 pub(crate) const WHAT: &str = "DNSEndpoint";
 

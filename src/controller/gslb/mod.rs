@@ -21,6 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Resource;
 use kube::runtime::controller::Action;
 
+use super::context::Context;
 use super::{PassError, Trigger};
 
 pub(crate) use group::Guarded;
@@ -42,11 +43,7 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     let gslb = match &guarded.object.0 {
         Ok(gslb) => Served { group: id.group, gslb },
         Err(invalid) => {
-            let note =
-                format!("this Gslb cannot be read, so nothing of it changes: {}; correct it", invalid.error);
-            tracing::warn!(gslb = %id, error = invalid.error, "A Gslb cannot be read.");
-            let told = (report::what(id.group), id.key);
-            context.announcer.warn(told, "Unreadable", note, &guarded.object_ref(&guarded.group)).await;
+            tell_unreadable(context, &guarded, &invalid.error).await;
             return Ok(Action::await_change());
         }
     };
@@ -87,15 +84,8 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     }
     report::report(context, gslb, &seen, &publication, applied, now).await?;
     pass.progress.tick();
-    let contested = match applied {
-        apply::Applied::Contested { until } => Some(until),
-        apply::Applied::Published
-        | apply::Applied::Nothing
-        | apply::Applied::Foreign
-        | apply::Applied::Twin => None,
-    };
-    let ingress_contested = unwritten.as_ref().and_then(|unwritten| unwritten.contested);
-    let look_again = seen.look_again.into_iter().chain(contested).chain(ingress_contested).min();
+    let contested = unwritten.as_ref().and_then(|unwritten| unwritten.contested);
+    let look_again = seen.look_again.into_iter().chain(applied.contested_until()).chain(contested).min();
     let look_again = look_again.map(|at| at.duration_since(now));
     if let Some(error) = unwritten.and_then(|unwritten| unwritten.error) {
         let at_most = look_again.and_then(|left| Duration::try_from(left).ok());
@@ -103,6 +93,15 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     }
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     Ok(next(&pass, look_again))
+}
+
+/// Tells once what is wrong with a Gslb that does not parse.
+async fn tell_unreadable(context: &Context, guarded: &Guarded, error: &str) {
+    let id = guarded.id();
+    let note = format!("this Gslb cannot be read, so nothing of it changes: {error}; correct it");
+    tracing::warn!(gslb = %id, error, "A Gslb cannot be read.");
+    let told = (report::what(id.group), id.key);
+    context.announcer.warn(told, "Unreadable", note, &guarded.object_ref(&guarded.group)).await;
 }
 
 /// Whether the records are still those of the retired twin, and about to be handed over: that is no trouble yet.
