@@ -142,10 +142,8 @@ async fn apply(
 ) -> kube::Result<Option<Duration>> {
     let context = &pass.context;
     let now = context.now();
-    let live = seen.and_then(gslb::Guarded::read).map(|gslb| Live {
-        resource_version: gslb.resource_version().unwrap_or_default(),
-        view: view(&gslb),
-    });
+    let live =
+        seen.and_then(gslb::Guarded::read).map(|gslb| Live::new(gslb.resource_version(), &view(&gslb)));
     let body = body(key, ingress, seen, wanted);
     let desired = view_of_body(&body);
     let writer = &context.writer;
@@ -162,7 +160,7 @@ async fn apply(
         // The watch is behind; an apply would take over whatever is there. Its event wakes us.
         return Ok(None);
     }
-    let write = Write { what: WHAT, key, status: false, desired, live: live.as_ref(), now };
+    let write = Write { what: WHAT, key, status: None, desired, live: live.as_ref(), now };
     match writer.apply(write, &api, &body, view).await {
         Ok(_) => {
             tracing::info!(ingress = %key, "Wrote the Gslb of an Ingress.");

@@ -14,6 +14,7 @@ use kube::{Api, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::cache::Key;
 use crate::kube_call::in_time;
@@ -29,17 +30,34 @@ const UNDECLARED: &str = "field not declared in schema";
 /// Older versions that are remembered of an object: more writes than a watch is ever behind. No outside reference.
 const OLDER_KEPT: usize = 16;
 
+/// The part of an object that we write, as far as comparing needs it. The values themselves, of every object, would be
+/// most of what the process holds in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    pub(crate) fn of(view: &Value) -> Self {
+        Self(Sha256::digest(view.to_string()).into())
+    }
+}
+
 /// What the watch shows of an object now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Live {
     pub(crate) resource_version: String,
-    /// The part that we write, in the shape that we write it in.
-    pub(crate) view: Value,
+    /// Of the part that we write, in the shape that we write it in.
+    pub(crate) view: Fingerprint,
+}
+
+impl Live {
+    pub(crate) fn new(resource_version: Option<String>, view: &Value) -> Self {
+        Self { resource_version: resource_version.unwrap_or_default(), view: Fingerprint::of(view) }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Written {
-    desired: Value,
+    desired: Fingerprint,
     result: Live,
     /// Versions that are older than our write. While the watch shows one of them, it is behind.
     older: VecDeque<String>,
@@ -74,9 +92,10 @@ impl Writer {
         live: Option<&Live>,
         now: Timestamp,
     ) -> Need {
+        let desired = Fingerprint::of(desired);
         let written = self.lock();
         let Some(last) = written.get(&(what, key.clone())) else {
-            let same = live.is_some_and(|live| live.view == *desired);
+            let same = live.is_some_and(|live| live.view == desired);
             return if same { Need::Nothing } else { Need::Write };
         };
         let behind = match live {
@@ -84,16 +103,16 @@ impl Writer {
             None => last.created,
         };
         if behind {
-            let done = last.desired == *desired || last.result.view == *desired;
+            let done = last.desired == desired || last.result.view == desired;
             return if done { Need::Nothing } else { Need::Write };
         }
         let Some(live) = live else { return Need::Write };
         let ours = live.resource_version == last.result.resource_version || live.view == last.result.view;
-        if live.view == *desired || (last.desired == *desired && ours) {
+        if live.view == desired || (last.desired == desired && ours) {
             return Need::Nothing;
         }
         // A new wish waits for nobody.
-        match last.rivalry.held_until(now).filter(|_| last.desired == *desired) {
+        match last.rivalry.held_until(now).filter(|_| last.desired == desired) {
             Some(until) => Need::Wait(until),
             None => Need::Write,
         }
@@ -112,39 +131,21 @@ impl Writer {
     {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(body);
-        let live = what.live.map_or(&Value::Null, |live| &live.view);
-        let object = if !what.status {
-            in_time(api.patch(&what.key.name, &params, &patch)).await?
-        } else if empties(live, &what.desired) {
-            // An apply would leave null behind, which the definition refuses.
-            merge_status(&what, live, api).await?
-        } else {
-            match in_time(api.patch_status(&what.key.name, &params, &patch)).await {
-                // The second: the watch was behind, and a map was emptied all the same.
-                Err(kube::Error::Api(answer))
-                    if answer.message.contains(UNDECLARED) || answer.code == UNPROCESSABLE =>
-                {
-                    merge_status(&what, live, api).await?
-                }
-                // Fields of another owner, such as k8gb, survive an apply that no longer has them.
-                Ok(object) if view(&object) != what.desired => {
-                    merge_status(&what, &view(&object), api).await?
-                }
-                answer => answer?,
-            }
+        let object = match what.status {
+            None => in_time(api.patch(&what.key.name, &params, &patch)).await?,
+            Some(live) => apply_status(&what, live, api, &params, &patch, &view).await?,
         };
-        let result =
-            Live { resource_version: object.resource_version().unwrap_or_default(), view: view(&object) };
-        self.remember(what, result);
+        self.remember(what, Live::new(object.resource_version(), &view(&object)));
         Ok(object)
     }
 
     fn remember(&self, what: Write<'_>, result: Live) {
+        let desired = Fingerprint::of(&what.desired);
         let mut all = self.lock();
         let key = (what.what, what.key.clone());
         let last = all.remove(&key);
         let mut rivalry = last.as_ref().map(|last| last.rivalry.clone()).unwrap_or_default();
-        rivalry.wrote(last.as_ref().is_some_and(|last| last.desired == what.desired), what.now);
+        rivalry.wrote(last.as_ref().is_some_and(|last| last.desired == desired), what.now);
         let mut older = last.as_ref().map(|last| last.older.clone()).unwrap_or_default();
         older.extend(last.map(|last| last.result.resource_version));
         older.extend(what.live.map(|live| live.resource_version.clone()));
@@ -152,7 +153,7 @@ impl Writer {
         let surplus = older.len().saturating_sub(OLDER_KEPT);
         older.drain(..surplus);
         let created = what.live.is_none();
-        all.insert(key, Written { desired: what.desired, result, older, created, rivalry });
+        all.insert(key, Written { desired, result, older, created, rivalry });
     }
 
     /// Forgets what a complete list no longer shows.
@@ -167,6 +168,36 @@ impl Writer {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, Key), Written>> {
         self.0.lock().expect("no panic while the writes are locked")
+    }
+}
+
+/// Server-side apply of a status, of which the watch shows `live`.
+async fn apply_status<K, B>(
+    what: &Write<'_>,
+    live: &Value,
+    api: &Api<K>,
+    params: &PatchParams,
+    patch: &Patch<&B>,
+    view: impl Fn(&K) -> Value,
+) -> kube::Result<K>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+    B: Serialize + Debug,
+{
+    if empties(live, &what.desired) {
+        // An apply would leave null behind, which the definition refuses.
+        return merge_status(what, live, api).await;
+    }
+    match in_time(api.patch_status(&what.key.name, params, patch)).await {
+        // The second: the watch was behind, and a map was emptied all the same.
+        Err(kube::Error::Api(answer))
+            if answer.message.contains(UNDECLARED) || answer.code == UNPROCESSABLE =>
+        {
+            merge_status(what, live, api).await
+        }
+        // Fields of another owner, such as k8gb, survive an apply that no longer has them.
+        Ok(object) if view(&object) != what.desired => merge_status(what, &view(&object), api).await,
+        answer => answer,
     }
 }
 
@@ -203,7 +234,8 @@ pub(crate) struct Write<'a> {
     /// Kind of write, so that an object and its status are told apart.
     pub(crate) what: &'static str,
     pub(crate) key: &'a Key,
-    pub(crate) status: bool,
+    /// For a status: what the watch shows of it. `None`: the whole object is written.
+    pub(crate) status: Option<&'a Value>,
     pub(crate) desired: Value,
     pub(crate) live: Option<&'a Live>,
     pub(crate) now: Timestamp,
@@ -225,7 +257,7 @@ mod tests {
     }
 
     fn live(version: &str, view: Value) -> Live {
-        Live { resource_version: version.into(), view }
+        Live::new(Some(version.into()), &view)
     }
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
@@ -233,7 +265,14 @@ mod tests {
     /// A write that the server answered with `result`, while the watch showed `base`.
     fn wrote(writer: &Writer, desired: Value, base: Option<&str>, result: Live, now: Timestamp) {
         let (key, base) = (Key::new("web", "a"), base.map(|version| live(version, json!(null))));
-        let write = Write { what: "status", key: &key, status: true, desired, live: base.as_ref(), now };
+        let write = Write {
+            what: "status",
+            key: &key,
+            status: Some(&Value::Null),
+            desired,
+            live: base.as_ref(),
+            now,
+        };
         writer.remember(write, result);
     }
     fn need(writer: &Writer, desired: &Value, live: Option<&Live>) -> Need {

@@ -68,7 +68,7 @@ pub(crate) async fn apply(
         Need::Wait(until) => return Ok(Applied::Contested { until }),
         Need::Write => {
             let api: Api<DnsEndpoint> = Api::namespaced(context.client.clone(), &key.namespace);
-            let write = Write { what: WHAT, key: &key, status: false, desired: wanted, live, now };
+            let write = Write { what: WHAT, key: &key, status: None, desired: wanted, live, now };
             context.writer.apply(write, &api, &body(&object, endpoint), view).await?;
             tracing::info!(gslb = %gslb.id(), "Published records.");
         }

@@ -55,9 +55,7 @@ pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -
         return Ok(());
     }
     let seen = seen(context, gslb, &key)?;
-    let live = seen
-        .as_ref()
-        .map(|ours| Live { resource_version: ours.resource_version.clone(), view: ours.view(&spec) });
+    let live = seen.as_ref().map(|ours| Live::new(Some(ours.resource_version.clone()), &ours.view(&spec)));
     let ingress = desired(gslb, &spec);
     let wanted = view(&ingress, &spec);
     match context.writer.need(WHAT, &key, &wanted, live.as_ref(), now) {
@@ -77,7 +75,7 @@ pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -
             Err(error) => return Err(unwritten(error, &key)),
         }
     }
-    let write = Write { what: WHAT, key: &key, status: false, desired: wanted, live: live.as_ref(), now };
+    let write = Write { what: WHAT, key: &key, status: None, desired: wanted, live: live.as_ref(), now };
     let body = body(&ingress, seen.as_deref());
     let written = context.writer.apply(write, &api, &body, |answer: &Ingress| view(answer, &spec)).await;
     written.map_err(|error| unwritten(error, &key))?;

@@ -69,8 +69,7 @@ impl EndpointFacts {
     /// One of which only its existence counts.
     fn foreign(metadata: ObjectMeta) -> Self {
         let owner = Owner::read(&metadata);
-        let live =
-            Live { resource_version: metadata.resource_version.unwrap_or_default(), view: Value::Null };
+        let live = Live::new(metadata.resource_version, &Value::Null);
         Self {
             live,
             uid: metadata.uid,
@@ -95,10 +94,7 @@ impl From<DnsEndpoint> for EndpointFacts {
         let owner = Owner::read(&object.metadata);
         let standing = object.spec.endpoints.iter().filter_map(standing).collect();
         Self {
-            live: Live {
-                resource_version: object.resource_version().unwrap_or_default(),
-                view: view(&object),
-            },
+            live: Live::new(object.resource_version(), &view(&object)),
             uid: object.uid(),
             owner,
             raw_in_force: in_force(&object),

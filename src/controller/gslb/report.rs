@@ -53,17 +53,15 @@ pub(crate) async fn report(
     status.conditions = conditions;
     status.observed_generation = generation;
     let desired = json!(status);
-    let live = Live {
-        resource_version: gslb.resource_version().unwrap_or_default(),
-        view: gslb.status.as_ref().map_or(Value::Null, |status| json!(status)),
-    };
+    let shown = json!(gslb.status);
+    let live = Live::new(gslb.resource_version(), &shown);
     let object = gslb.object_reference();
     if context.writer.need(what, &key, &desired, Some(&live), now) == Need::Write {
         let body = json!({
             "apiVersion": gslb.api_version(), "kind": Gslb::kind(&()),
             "metadata": {"name": key.name, "uid": gslb.uid()}, "status": &desired,
         });
-        let write = Write { what, key: &key, status: true, desired, live: Some(&live), now };
+        let write = Write { what, key: &key, status: Some(&shown), desired, live: Some(&live), now };
         let written = write_status(context, gslb.group, write, &body).await;
         // The events are not told again, so they go out whatever became of the status.
         context.announcer.publish(&events, &object).await;

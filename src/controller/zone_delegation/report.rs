@@ -7,7 +7,7 @@ use gslb_crds::zone_delegation::DnsServer;
 use gslb_crds::{ZoneDelegation, ZoneDelegationStatus};
 use jiff::Timestamp;
 use kube::{Api, Resource, ResourceExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
@@ -38,17 +38,15 @@ pub(crate) async fn report(
         conditions,
         observed_generation: generation,
     });
-    let live = Live {
-        resource_version: object.resource_version().unwrap_or_default(),
-        view: object.status.as_ref().map_or(Value::Null, |status| json!(status)),
-    };
+    let shown = json!(object.status);
+    let live = Live::new(object.resource_version(), &shown);
     if context.writer.need(WHAT, &key, &desired, Some(&live), now) == Need::Write {
         let api: Api<ZoneDelegation> = Api::all(context.client.clone());
         let body = json!({
             "apiVersion": ZoneDelegation::api_version(&()), "kind": ZoneDelegation::kind(&()),
             "metadata": {"name": key.name, "uid": object.uid()}, "status": &desired,
         });
-        let write = Write { what: WHAT, key: &key, status: true, desired, live: Some(&live), now };
+        let write = Write { what: WHAT, key: &key, status: Some(&shown), desired, live: Some(&live), now };
         let written =
             context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await;
         // The events are not told again, so they go out whatever became of the status.
