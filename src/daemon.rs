@@ -113,13 +113,19 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// Runs the controller in a world of the caller's, without pages, until `stop` completes.
+/// Runs the controller in a world of the caller's, without pages, until `stop` completes. Its metrics are in
+/// `registry` at once.
 ///
 /// # Errors
 /// The controller could not start.
-pub async fn control(settings: Settings, world: World, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
-    let vitals = Vitals::new(&mut MetricsRegistry::default(), &settings);
-    start(settings, world, vitals, stop).await
+pub fn control<S: Future<Output = ()>>(
+    settings: Settings,
+    world: World,
+    registry: &mut MetricsRegistry,
+    stop: S,
+) -> impl Future<Output = anyhow::Result<()>> + use<S> {
+    let vitals = Vitals::new(registry, &settings);
+    start(settings, world, vitals, stop)
 }
 
 async fn start(

@@ -117,6 +117,7 @@ fn e6_failover_on_a_healthy_secondary_without_the_primary() {
     );
 }
 
+/// Conformance 99.
 #[test]
 fn e7_geoip_with_one_served_host_and_one_without_any_cluster() {
     let api = given(Strategy::GeoIp, "sin", Healthy, SIN).good("fra", FRA);

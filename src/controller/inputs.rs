@@ -12,7 +12,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
 use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::reflector::store::Writer as StoreWriter;
+use kube::runtime::reflector::{self, store::Writer as StoreWriter};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -142,7 +142,12 @@ fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
             if changed.key.namespace == context.settings.namespace && is_delegation(&changed.key.name) {
                 triggers.send(Trigger::AllZoneDelegations);
             }
-            triggers.send(Trigger::Named(changed.key.clone()));
+            let version = changed.after.map(|facts| facts.live.resource_version.as_str());
+            if version
+                .is_none_or(|version| context.writer.echoes.is_news(gslb::apply::WHAT, changed.key, version))
+            {
+                triggers.send(Trigger::Named(changed.key.clone()));
+            }
         }
     })
 }
@@ -160,7 +165,12 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
                     context.announcer.forget(zone_delegation::report::WHAT, changed.key);
                     context.metrics.forget_zone_delegation(&changed.key.name);
                 }
-                triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
+                let shown = triggers.zone_store.get(&reflector::ObjectRef::new(&changed.key.name));
+                let version = shown.and_then(|zone| zone.resource_version());
+                let what = zone_delegation::report::WHAT;
+                if version.is_none_or(|version| context.writer.echoes.is_news(what, changed.key, &version)) {
+                    triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
+                }
             }
             let zone = |facts: Option<&ZoneFacts>| facts.map(|facts| facts.zone.clone());
             if all.iter().any(|changed| zone(changed.before) != zone(changed.after)) {
@@ -230,7 +240,10 @@ fn take_in(
     match event {
         Event::Apply(gslb) => {
             writer.apply_watcher_event(event);
-            wake_gslb(triggers, &gslb.id());
+            let (id, version) = (gslb.id(), gslb.resource_version().unwrap_or_default());
+            if context.writer.echoes.is_news(gslb::report::what(id.group), &id.key, &version) {
+                wake_gslb(triggers, &id);
+            }
         }
         // A pass that finds no object forgets it: whatever pass was under way has ended by then.
         Event::Delete(gslb) => {

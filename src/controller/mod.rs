@@ -8,6 +8,7 @@ pub(crate) mod announce;
 pub(crate) mod cache;
 pub(crate) mod cluster;
 pub(crate) mod context;
+pub(crate) mod echo;
 pub(crate) mod facts;
 pub(crate) mod gslb;
 pub(crate) mod inputs;

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::cache::Key;
+use super::echo::{Echoes, UnderWay};
 use crate::kube_call::in_time;
 
 /// Name under which our fields are owned (server-side apply).
@@ -80,7 +81,11 @@ pub(crate) enum Need {
 
 /// What was written last, by kind of write and object.
 #[derive(Debug, Default)]
-pub(crate) struct Writer(Mutex<BTreeMap<(&'static str, Key), Written>>);
+pub(crate) struct Writer {
+    written: Mutex<BTreeMap<(&'static str, Key), Written>>,
+    /// Which of the versions that the watches show are our own.
+    pub(crate) echoes: Echoes,
+}
 
 impl Writer {
     /// Whether the server has to be told.
@@ -131,10 +136,12 @@ impl Writer {
     {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(body);
+        let under_way = self.echoes.write(what.what, what.key);
         let object = match what.status {
             None => in_time(api.patch(&what.key.name, &params, &patch)).await?,
-            Some(live) => apply_status(&what, live, api, &params, &patch, &view).await?,
+            Some(live) => apply_status(&what, live, api, &params, &patch, &view, &under_way).await?,
         };
+        under_way.made(object.resource_version());
         self.remember(what, Live::new(object.resource_version(), &view(&object)));
         Ok(object)
     }
@@ -163,11 +170,12 @@ impl Writer {
 
     /// Forgets a deleted object.
     pub(crate) fn forget(&self, what: &'static str, key: &Key) {
+        self.echoes.forget(what, key);
         self.lock().remove(&(what, key.clone()));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, Key), Written>> {
-        self.0.lock().expect("no panic while the writes are locked")
+        self.written.lock().expect("no panic while the writes are locked")
     }
 }
 
@@ -179,6 +187,7 @@ async fn apply_status<K, B>(
     params: &PatchParams,
     patch: &Patch<&B>,
     view: impl Fn(&K) -> Value,
+    under_way: &UnderWay<'_>,
 ) -> kube::Result<K>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
@@ -196,7 +205,10 @@ where
             merge_status(what, live, api).await
         }
         // Fields of another owner, such as k8gb, survive an apply that no longer has them.
-        Ok(object) if view(&object) != what.desired => merge_status(what, &view(&object), api).await,
+        Ok(object) if view(&object) != what.desired => {
+            under_way.made(object.resource_version());
+            merge_status(what, &view(&object), api).await
+        }
         answer => answer,
     }
 }

@@ -83,6 +83,24 @@ async fn one_endpointslice_costs_the_calls_of_one_gslb() {
     assert_eq!(cluster.api.journal().count(|entry| matches!(entry.verb, "get" | "list")), 0);
 }
 
+/// F-50.
+#[tokio::test(start_paused = true)]
+async fn an_own_write_starts_no_pass() {
+    for crds in [gslb_crds::yaml(), k8gb_shaped()] {
+        let cluster = Cluster::with_crds(&crds);
+        application(&cluster.api, "app", &[HOST]);
+        cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+        let running = cluster.run();
+        cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+        cluster.settle().await;
+        let before = running.passes("app");
+        cluster.api.apply_object(slice("app", false)).unwrap();
+        cluster.publishes("app", &[]).await;
+        pass(20).await;
+        assert_eq!(running.passes("app") - before, 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn expired_and_broken_watches_lose_nothing() {
     let cluster = Cluster::alone();

@@ -13,6 +13,8 @@ use gslb_provider_contract::Provider;
 use gslb_provider_memory::MemoryProvider;
 use jiff::Timestamp;
 use kube::Client;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -47,6 +49,7 @@ pub(crate) struct Cluster {
 pub(crate) struct Running {
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,
+    registry: Registry,
 }
 
 impl Cluster {
@@ -124,8 +127,9 @@ impl Cluster {
             clock: Arc::new(move || epoch + start.elapsed()),
         };
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(control(settings, world, async move { drop(stopped.await) }));
-        Running { stop, task }
+        let mut registry = Registry::default();
+        let task = tokio::spawn(control(settings, world, &mut registry, async move { drop(stopped.await) }));
+        Running { stop, task, registry }
     }
 
     /// The records of a DNSEndpoint as `(name, targets)`; nothing if there is no such object.
@@ -216,6 +220,15 @@ fn told(object: &Value, kind: &str, status: &str, reason: &str) -> Option<String
 }
 
 impl Running {
+    /// Passes over a Gslb of namespace `web` that were finished.
+    pub(crate) fn passes(&self, name: &str) -> u32 {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).unwrap();
+        let series = format!("k8gb_gslb_reconciliation_loops_total{{namespace=\"web\",name=\"{name}\"}} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(&series));
+        value.map_or(0, |value| value.parse().unwrap())
+    }
+
     /// Stops the controller and waits until it is gone.
     pub(crate) async fn stop(self) {
         self.stop.send(()).unwrap();

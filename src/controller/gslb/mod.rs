@@ -38,6 +38,18 @@ pub(crate) const DEPRECATED: &str = "LegacyDeprecated";
 
 /// Brings the published records and the status of one Gslb up to date.
 pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> Result<Action, PassError> {
+    let id = guarded.id();
+    let action = bring_up_to_date(guarded, &pass).await?;
+    let echoes = &pass.context.writer.echoes;
+    // Both are asked: the answer is given once.
+    let overtaken = [apply::WHAT, report::what(id.group)].map(|what| echoes.take_overtaken(what, &id.key));
+    if overtaken.contains(&true) {
+        pass.triggers.send(Trigger::Gslb(id));
+    }
+    Ok(action)
+}
+
+async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<Action, PassError> {
     let context = &pass.context;
     let id = guarded.id();
     let gslb = match &guarded.object.0 {
@@ -47,7 +59,7 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
             return Ok(Action::await_change());
         }
     };
-    if id.group == Group::Legacy && !migrate::migrate(&pass, &guarded, gslb).await? {
+    if id.group == Group::Legacy && !migrate::migrate(pass, &guarded, gslb).await? {
         return Ok(Action::await_change());
     }
     if gslb.metadata.deletion_timestamp.is_some() && !context.endpoints.contains(&id.key) {
@@ -92,7 +104,7 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
         return Err(PassError::Ingress { error: *error, at_most });
     }
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
-    Ok(next(&pass, look_again))
+    Ok(next(pass, look_again))
 }
 
 /// Tells once what is wrong with a Gslb that does not parse.

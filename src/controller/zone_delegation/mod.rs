@@ -37,7 +37,7 @@ pub(crate) use zones::bootstrap;
 use super::cache::Key;
 use super::context::Context;
 use super::write::FIELD_MANAGER;
-use super::{Pass, PassError, Provision, cluster};
+use super::{Pass, PassError, Provision, Trigger, cluster};
 use desk::{Asked, Asking, Memory, Standing};
 use discover::Discovery;
 use prove::Reach;
@@ -73,6 +73,10 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
     } else {
         maintain(&pass, object).await?
     };
+    let key = Key::of(object);
+    if context.writer.echoes.take_overtaken(report::WHAT, &key) {
+        pass.triggers.send(Trigger::ZoneDelegation(key));
+    }
     pass.progress.tick();
     Ok(action)
 }
