@@ -36,6 +36,32 @@ fn config_map(name: &str, owner: Option<&Value>) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
 }
 
+/// The names of the groups in the order in which discovery tells them, in the old form and the aggregated one.
+async fn discovered(server: &ApiServer) -> [Vec<String>; 2] {
+    let client = Client::new(server.router(), "default");
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let request = Request::get("/apis").header("accept", accept).body(Vec::new()).unwrap();
+    let aggregated: Value = client.request(request).await.unwrap();
+    let old = client.list_api_groups().await.unwrap();
+    let items = aggregated["items"].as_array().unwrap().iter();
+    [
+        old.groups.into_iter().map(|group| group.name).collect(),
+        items.map(|group| group["metadata"]["name"].as_str().unwrap().to_owned()).collect(),
+    ]
+}
+
+#[tokio::test]
+async fn groups_are_discovered_by_name_after_the_one_that_is_to_be_first() {
+    let [old, aggregated] = discovered(&server()).await;
+    assert!(old.is_sorted() && old.contains(&"k8gb.io".to_owned()), "{old:?}");
+    assert_eq!(old, aggregated);
+    let preferring = ApiServer::builder().crd_yaml(CRD).first_group("k8gb.io").build();
+    for mut groups in discovered(&preferring).await {
+        assert_eq!(groups.remove(0), "k8gb.io");
+        assert!(groups.is_sorted(), "{groups:?}");
+    }
+}
+
 #[tokio::test]
 async fn faults_hit_as_often_as_asked() {
     let server = server();

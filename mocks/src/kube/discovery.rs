@@ -1,6 +1,5 @@
 //! Discovery: which groups, versions and resources there are, in the old form and the aggregated one.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -38,7 +37,8 @@ pub(super) fn group_list(registry: &Registry) -> Value {
 /// `/apis/<group>`.
 pub(super) fn group(registry: &Registry, name: &str) -> Option<Value> {
     let groups = registry.groups();
-    let mut group = describe_group(name, groups.get(name).filter(|_| !name.is_empty())?);
+    let (_, versions) = groups.iter().find(|(group, _)| group == name && !name.is_empty())?;
+    let mut group = describe_group(name, versions);
     group["kind"] = json!("APIGroup");
     group["apiVersion"] = json!("v1");
     Some(group)
@@ -72,10 +72,10 @@ pub(super) fn resource_list(registry: &Registry, group: &str, version: &str) -> 
 
 /// `/api` (`core`) or `/apis` in the aggregated form.
 pub(super) fn aggregated(registry: &Registry, core: bool) -> Value {
-    let groups: BTreeMap<String, Vec<String>> =
-        registry.groups().into_iter().filter(|(group, _)| group.is_empty() == core).collect();
-    let items: Vec<Value> = groups
+    let items: Vec<Value> = registry
+        .groups()
         .iter()
+        .filter(|(group, _)| group.is_empty() == core)
         .map(|(group, versions)| {
             let versions: Vec<Value> = versions
                 .iter()

@@ -173,6 +173,8 @@ impl BuiltIn {
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     kinds: BTreeMap<(String, String, String), Arc<Kind>>,
+    /// The group that discovery names first, as if its APIService had the highest `groupPriorityMinimum`.
+    pub(super) first_group: Option<String>,
     /// Counts changes, so that clients can cache what is derived from the kinds.
     pub(super) revision: u64,
 }
@@ -216,8 +218,8 @@ impl Registry {
         self.kinds.values()
     }
 
-    /// Groups with their versions, newest first; the core group is the empty string.
-    pub(super) fn groups(&self) -> BTreeMap<String, Vec<String>> {
+    /// Groups in the order of discovery, with their versions, newest first; the core group is the empty string.
+    pub(super) fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for kind in self.all() {
             let versions = groups.entry(kind.group.clone()).or_default();
@@ -228,6 +230,8 @@ impl Registry {
         for versions in groups.values_mut() {
             versions.sort_by_key(|version| std::cmp::Reverse(priority(version)));
         }
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        groups.sort_by_key(|(group, _)| self.first_group.as_ref() != Some(group));
         groups
     }
 }

@@ -62,6 +62,7 @@ impl From<ApiError> for Refused {
 #[derive(Debug, Default)]
 pub struct Builder {
     crds: Vec<String>,
+    first_group: Option<String>,
     window: Option<usize>,
 }
 
@@ -70,6 +71,14 @@ impl Builder {
     #[must_use]
     pub fn crd_yaml(mut self, yaml: &str) -> Self {
         self.crds.push(yaml.into());
+        self
+    }
+
+    /// Lets discovery name this group before the others, which come by name: kubectl takes a kind's short name for the
+    /// first group that has it.
+    #[must_use]
+    pub fn first_group(mut self, group: &str) -> Self {
+        self.first_group = Some(group.into());
         self
     }
 
@@ -86,11 +95,10 @@ impl Builder {
     ///
     /// If a CRD cannot be read or is refused: it is part of the program that builds the server.
     pub fn build(self) -> ApiServer {
-        let inner = Inner {
-            store: Mutex::new(Store::new(self.window.unwrap_or(WINDOW))),
-            faults: Faults::default(),
-            journal: Journal::new(JOURNAL),
-        };
+        let mut store = Store::new(self.window.unwrap_or(WINDOW));
+        store.registry.first_group = self.first_group;
+        let inner =
+            Inner { store: Mutex::new(store), faults: Faults::default(), journal: Journal::new(JOURNAL) };
         let server = ApiServer { inner: Arc::new(inner) };
         for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});

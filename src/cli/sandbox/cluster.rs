@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use gslb_crds::Gslb;
 use gslb_mocks::Trap;
 use gslb_mocks::kube::{ApiServer, Matcher, Refused, Running};
+use kube::Resource;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -22,20 +24,15 @@ pub(super) struct Cluster {
 /// A condition as `True Ready`, `False NoTargets`, …, by its type.
 pub(super) type Conditions = BTreeMap<String, String>;
 
-/// Our kinds, without the legacy group: kubectl would take `gslb` for its kind.
-fn kinds() -> String {
-    let all = gslb_crds::all();
-    let kinds = all.iter().filter(|crd| crd.spec.group != gslb_crds::legacy::GROUP);
-    kinds.map(gslb_crds::definitions::document).collect::<Vec<_>>().join("---\n")
-}
-
 impl Cluster {
     /// Starts the API with our kinds and the sample objects in it.
     ///
     /// # Errors
     /// No port is free, or the API refuses an object.
     pub(super) async fn start(site: Site, strategy: Strategy) -> anyhow::Result<Self> {
-        let api = ApiServer::builder().crd_yaml(&kinds()).build();
+        // Both groups have a kind Gslb, and `kubectl get gslb` is to mean that of today.
+        let api =
+            ApiServer::builder().crd_yaml(&gslb_crds::yaml()).first_group(Gslb::group(&()).as_ref()).build();
         for object in objects::all(site, strategy) {
             api.apply_object(object).with_context(|| format!("the API of {site} refuses a sample object"))?;
         }
