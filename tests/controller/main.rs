@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
 
 mod annotated_ingress;
+mod any_order;
 mod bad_input;
 mod delegation;
 mod discovery;
