@@ -278,6 +278,15 @@ pub(crate) fn rules() -> Rules {
             ("spec.serviceHealthPolicy", json!({ "default": "Any", "enum": ["Any", "All"] })),
             // A negative share means nothing; the upper end is a sentence in a condition, as in k8gb.
             ("spec.strategy.weight", json!({ "additionalProperties": { "type": "integer", "minimum": 0 } })),
+            // Neither is a negative time to live; k8gb takes no such Gslb in either.
+            (
+                "spec.strategy.dnsTtlSeconds",
+                json!({ "x-kubernetes-validations": [{
+                    "rule": "self >= 0",
+                    // The API server quotes the value before it. To do so here would cost, by its estimate, too much.
+                    "message": "a time to live is not negative; write a number from 0 to 2147483647 (0 means 30)",
+                }] }),
+            ),
             ("spec.resourceRef", json!({ "x-kubernetes-map-type": "atomic" })),
             ("spec.resourceRef.matchExpressions", json!({ "x-kubernetes-list-type": "atomic" })),
             ("spec.resourceRef.matchExpressions[].values", json!({ "x-kubernetes-list-type": "atomic" })),

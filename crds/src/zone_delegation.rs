@@ -1,13 +1,13 @@
 //! `ZoneDelegation`: one zone that the fleet serves, delegated from its parent.
 
-use gslb_core::name::DomainName;
+use gslb_core::name::{DomainName, MAX_LABEL, MAX_NAME};
 use gslb_core::ttl::Ttl;
 use gslb_core::zone::Zone;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::lenient::{or_default, spec_may_be_absent};
 use crate::refine::{Rules, condition_list};
@@ -142,7 +142,25 @@ pub(crate) fn rules() -> Rules {
                     },
                 ] }),
             ),
+            ("spec.loadBalancedZone", zone_name("loadBalancedZone", "cloud.example.com")),
+            ("spec.parentZone", zone_name("parentZone", "example.com")),
             ("status.observedGeneration", json!({ "format": "int64" })),
         ],
     }
+}
+
+/// What no name server takes for a name (RFC 1035 §2.3.4): such a zone is served by nobody, k8gb included. Whether
+/// the letters of a label are fine is told by a condition, because CoreDNS, and so k8gb, serves more than we do.
+fn zone_name(field: &str, example: &str) -> Value {
+    // The longest name with its final dot; a bound that the API server needs to know what the rule costs.
+    json!({ "maxLength": MAX_NAME + 1, "x-kubernetes-validations": [{
+        "rule": format!(
+            "self.matches('^([^.[:space:]]{{1,{MAX_LABEL}}}[.])*[^.[:space:]]{{1,{MAX_LABEL}}}[.]?$') \
+             && (size(self) <= {MAX_NAME} || self.endsWith('.'))"
+        ),
+        "message": format!(
+            "{field} must be a domain name: at most {MAX_NAME} characters, 1 to {MAX_LABEL} between two dots, no \
+             blank among them; for example {example}"
+        ),
+    }] })
 }
