@@ -382,6 +382,10 @@ const FAULTS: &[(&str, &[(u16, &str)])] = &[
         ],
     ),
     (
+        "Admission and tenants",
+        &[(66, "What is refused at the API server and what the daemon takes follow one grammar.")],
+    ),
+    (
         "Legacy group and migration",
         &[
             (80, "Lists are not replaced as a whole."),

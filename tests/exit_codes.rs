@@ -43,12 +43,25 @@ fn run_blames(variable: &str, value: &str, layers: &[&[(&str, &str)]]) {
 #[test]
 fn help_and_definitions_are_fine_and_wrong_arguments_are_64() {
     let folder = tempfile::tempdir().unwrap();
-    for (arguments, expected) in
-        [(&["--help"][..], 0), (&["crds"], 0), (&["walk"], 64), (&["run", "--quickly"], 64), (&[], 64)]
-    {
+    for (arguments, expected) in [
+        (&["--help"][..], 0),
+        (&["crds"], 0),
+        (&["crds", "--admission-policies"], 0),
+        (&["walk"], 64),
+        (&["run", "--quickly"], 64),
+        (&[], 64),
+    ] {
         let (code, text) = ended(folder.path(), arguments, &[]);
         assert_eq!(code, expected, "{arguments:?}: {text}");
     }
+}
+
+#[test]
+fn admission_policies_are_printed_only_when_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, definitions) = ended(folder.path(), &["crds"], &[]);
+    let (_, policies) = ended(folder.path(), &["crds", "--admission-policies"], &[]);
+    assert_eq!((definitions, policies), (gslb_crds::yaml(), gslb_crds::admission::yaml()));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
+use serde::Serialize;
 
 use crate::refine::refine;
 use crate::{
@@ -31,9 +32,9 @@ pub fn yaml() -> String {
     all().iter().map(document).collect::<Vec<_>>().join("---\n")
 }
 
-/// One definition as YAML, keys in alphabetical order.
-pub fn document(crd: &CustomResourceDefinition) -> String {
-    let value = serde_json::to_value(crd).expect("a definition is plain data");
+/// One object as YAML, keys in alphabetical order.
+pub fn document(object: &impl Serialize) -> String {
+    let value = serde_json::to_value(object).expect("a definition is plain data");
     let mut text = serde_saphyr::to_string(&value).expect("a definition is plain data");
     if !text.ends_with('\n') {
         text.push('\n');

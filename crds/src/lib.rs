@@ -4,7 +4,7 @@
 //! must agree with its definitions (contract §1), as must the Ingress inside a Gslb ([`ingress`]) and the Gslb of the
 //! legacy group ([`legacy`]);
 //! [`provider_change`] is our change log; [`marks`] lists every annotation, label and finalizer key;
-//! [`definitions`] prints it all as YAML.
+//! [`definitions`] prints it all as YAML. [`admission`] has the optional policies for annotations.
 //!
 //! Types are lenient on purpose: an absent field, `null` and an empty value read alike and unknown fields
 //! are passed over, because one object that does not parse must not hide its neighbours. What is allowed is
@@ -15,6 +15,7 @@
     reason = "takes equal column types of several printer columns for repetition"
 )]
 
+pub mod admission;
 pub mod definitions;
 pub mod dns_endpoint;
 pub mod gslb;

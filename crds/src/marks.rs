@@ -18,12 +18,17 @@ pub const HOSTNAME: &str = "k8gb.io/hostname";
 /// Prefixes of annotations of a Gslb: the one of today, and the one of the legacy group.
 const PREFIXES: [&str; 2] = ["k8gb.io/", "k8gb.absa.oss/"];
 
-/// An annotation of a Gslb, also under its old prefix; the new one wins (C075).
-pub fn annotation<'a>(gslb: &'a impl ResourceExt, key: &str) -> Option<&'a str> {
+/// The keys under which an annotation of a Gslb counts; the first that is there wins (C075).
+pub fn keys(key: &str) -> impl Iterator<Item = String> + use<> {
     let [new, old] = PREFIXES;
     let old = key.strip_prefix(new).map(|name| format!("{old}{name}"));
+    std::iter::once(key.to_owned()).chain(old)
+}
+
+/// An annotation of a Gslb, also under its old prefix; the new one wins (C075).
+pub fn annotation<'a>(gslb: &'a impl ResourceExt, key: &str) -> Option<&'a str> {
     let annotations = gslb.annotations();
-    annotations.get(key).or_else(|| annotations.get(&old?)).map(String::as_str)
+    keys(key).find_map(|key| annotations.get(&key)).map(String::as_str)
 }
 
 /// Label of an Ingress made from `spec.ingress`; its value is [`MANAGED_BY_GSLB`].

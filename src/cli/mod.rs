@@ -34,7 +34,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Print the CustomResourceDefinitions of all kinds as YAML.
-    Crds,
+    Crds(crds::CrdsArgs),
     /// Run the controller of this cluster. Settings come from the environment.
     Run(run::RunArgs),
     /// Answer DNS questions for the zones of this cluster.
@@ -122,7 +122,7 @@ fn run(command: Command) -> anyhow::Result<Ending> {
     // Standard output must not be locked here: the log of a daemon may go there.
     let mut out = io::BufWriter::new(Printer::new(io::stdout()));
     let ending = match command {
-        Command::Crds => crds::run(&mut out),
+        Command::Crds(arguments) => crds::run(&arguments, &mut out),
         Command::Run(arguments) => runtime.block_on(run::run(arguments, &mut out)),
         Command::Dns(arguments) => runtime.block_on(dns::run(*arguments)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
