@@ -383,7 +383,10 @@ const FAULTS: &[(&str, &[(u16, &str)])] = &[
     ),
     (
         "Admission and tenants",
-        &[(66, "What is refused at the API server and what the daemon takes follow one grammar.")],
+        &[
+            (66, "What is refused at the API server and what the daemon takes follow one grammar."),
+            (74, "On request, a namespace uses the hosts, addresses and references that it is permitted."),
+        ],
     ),
     (
         "Legacy group and migration",

@@ -61,6 +61,17 @@ pub enum ExposureProblem {
     },
 }
 
+impl ExposureProblem {
+    /// The key of the annotation.
+    pub fn annotation(&self) -> &'static str {
+        match self {
+            Self::Empty { annotation, .. }
+            | Self::BadElement { annotation, .. }
+            | Self::NoneUsable { annotation, .. } => annotation,
+        }
+    }
+}
+
 /// Annotation of a Gslb: comma list of names whose addresses to answer with; wins over the list of addresses.
 pub const HOST_NAMES: &str = "k8gb.io/exposed-hostnames";
 /// Annotation of a Gslb: comma list of the addresses to answer with, instead of discovered ones.

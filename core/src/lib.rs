@@ -13,7 +13,7 @@
 //! 3. [`fleet`], [`reply`], [`peer`]: who the other clusters are, what they say, and what a silence is worth.
 //! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
 //! 5. [`group`], [`migration`], [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb,
-//!    and how all of it is told to the user.
+//!    and how all of it is told to the user; [`tenancy`]: what the Gslbs of a namespace may do.
 //! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`limits`]: a zone delegation, from what
 //!    was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
 //!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`rivalry`]: how often what
@@ -50,6 +50,7 @@ pub mod reply;
 pub mod rivalry;
 pub mod strategy;
 pub mod target;
+pub mod tenancy;
 pub mod ttl;
 pub mod zone;
 

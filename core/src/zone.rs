@@ -188,6 +188,28 @@ pub enum HostProblem {
         /// Length of the host.
         length: usize,
     },
+    /// The Namespace does not list the host.
+    #[error(
+        "host {host} is not served: Namespace {namespace} does not permit it: {limit}; choose another host, or have it permitted there"
+    )]
+    NotPermitted {
+        /// The host.
+        host: DomainName,
+        /// The namespace of the Gslb.
+        namespace: String,
+        /// What the Namespace permits, as part of the sentence.
+        limit: String,
+    },
+    /// What the Namespace permits is not known, and the host is new.
+    #[error("host {host} is not served before it is known what Namespace {namespace} permits: {why}")]
+    NotJudged {
+        /// The host.
+        host: DomainName,
+        /// The namespace of the Gslb.
+        namespace: String,
+        /// Why, as a sentence.
+        why: String,
+    },
     /// An older Gslb serves the host already.
     #[error(
         "host {host} is not served from here: Gslb {winner} is older and serves it; remove the host from one of the two"
@@ -211,6 +233,8 @@ impl HostProblem {
             Self::Announcing { .. } => "HostReserved",
             Self::Wildcard { .. } => "HostIsWildcard",
             Self::TooLong { .. } => "HostTooLong",
+            Self::NotPermitted { .. } => "HostNotPermitted",
+            Self::NotJudged { .. } => crate::tenancy::NOT_READ,
             Self::Taken { .. } => "HostTaken",
         }
     }

@@ -24,4 +24,4 @@ pub use log::{LogFormat, LogLevel, LogSettings};
 pub use problem::{BadConfiguration, EXIT_CODE, Problem, Problems, Warning};
 pub use raw::{RawConfig, VARIABLES, Variable};
 pub use secret::{SecretError, SecretSource};
-pub use settings::{ChangeLogSettings, DnsService, Periods, Settings, TracingSettings};
+pub use settings::{ChangeLogSettings, DnsService, NamespacePolicy, Periods, Settings, TracingSettings};

@@ -98,6 +98,7 @@ pub const VARIABLES: &[Variable] = &[
     ),
     var("DNS_SOURCE_ADDRESS", "", "Address that DNS questions are asked from; the system's choice if empty."),
     var("DNS_SERVICE", "", "namespace/name of the Service whose addresses become glue."),
+    var("NAMESPACE_POLICY", "off", "Whether Namespaces say what their Gslbs may do: off or enforce."),
     var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with."),
     var("SSL_CERT_FILE", "", "Used where INFOBLOX_CA_FILE is empty."),
     var("INFOBLOX_WAPI_USERNAME_FILE", "", "Mounted file with the WAPI account; read again when it changes."),

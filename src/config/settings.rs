@@ -49,6 +49,8 @@ pub struct Settings {
     pub dns_service: DnsService,
     /// Addresses that replace those found in the cluster, in order. Empty: none are replaced.
     pub exposed_addresses: Vec<Ipv4Addr>,
+    /// Whether Namespaces say what their Gslbs may do.
+    pub namespace_policy: NamespacePolicy,
     /// Who publishes delegations.
     pub provider: ProviderChoice,
     /// Where the health and metrics pages are served.
@@ -92,6 +94,15 @@ pub enum DnsService {
     CoreDnsLoadBalancer,
     /// k8gb's rule for every other type: a labelled Ingress of the own namespace (contract §2.7).
     LabelledIngress,
+}
+
+/// Whether Namespaces say what their Gslbs may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamespacePolicy {
+    /// Every Gslb may do everything, as with k8gb.
+    Off,
+    /// What the annotations of its Namespace list, and nothing else.
+    Enforce,
 }
 
 /// Traces over OTLP.
@@ -144,6 +155,7 @@ impl Settings {
         let dns_service = read_dns_service(reader);
         let fix = "list IPv4 addresses such as 192.0.2.10,192.0.2.11";
         let exposed_addresses = reader.list("CLUSTER_EXPOSED_IPS", fix, parse_ipv4);
+        let namespace_policy = read_namespace_policy(reader);
         let provider = ProviderChoice::read(reader);
         warn_of_one_writer(reader, provider.as_ref(), &listed_tags);
         let metrics_address = reader.parsed("METRICS_ADDRESS", "write for example 0.0.0.0:8080", |text| {
@@ -170,6 +182,7 @@ impl Settings {
             dns_source_address,
             dns_service: dns_service?,
             exposed_addresses,
+            namespace_policy: namespace_policy?,
             provider: provider?,
             metrics_address: metrics_address?,
             tracing,
@@ -304,6 +317,14 @@ fn read_dns_service(reader: &mut Reader<'_>) -> Option<DnsService> {
     reader.parsed("DNS_SERVICE", "write for example gslb/gslb-bridge-dns", |text| {
         let (namespace, name) = text.split_once('/').ok_or("it has no namespace before a slash")?;
         Ok(DnsService::Named { namespace: parse_object_name(namespace)?, name: parse_object_name(name)? })
+    })
+}
+
+fn read_namespace_policy(reader: &mut Reader<'_>) -> Option<NamespacePolicy> {
+    reader.parsed("NAMESPACE_POLICY", "write for example enforce", |text| match text {
+        "off" => Ok(NamespacePolicy::Off),
+        "enforce" => Ok(NamespacePolicy::Enforce),
+        _ => Err("it must be off or enforce".to_owned()),
     })
 }
 

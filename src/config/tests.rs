@@ -540,6 +540,16 @@ fn log_settings_are_k8gbs() {
     sentence("LOG_FORMAT", "xml");
 }
 
+/// F-74.
+#[test]
+fn the_policy_for_namespaces_is_off_unless_it_is_asked_for() {
+    assert_eq!(settings(&[]).namespace_policy, NamespacePolicy::Off);
+    assert_eq!(settings(&[("NAMESPACE_POLICY", "enforce")]).namespace_policy, NamespacePolicy::Enforce);
+    for unknown in ["", "on", "Enforce"] {
+        assert!(sentence("NAMESPACE_POLICY", unknown).contains("off or enforce"));
+    }
+}
+
 #[test]
 fn traces_are_checked_only_when_switched_on() {
     assert_eq!(settings(&[("TRACING_SAMPLING_RATIO", "9")]).tracing, None);

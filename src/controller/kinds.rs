@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt};
 use gslb_core::reference::{KindUnread, ObjectKind, Unread};
+use gslb_core::tenancy::Grants;
 use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
@@ -213,7 +214,7 @@ fn stream(
     let resource = ApiResource {
         group: kind.group().to_owned(),
         version: kind.version().to_owned(),
-        api_version: format!("{}/{}", kind.group(), kind.version()),
+        api_version: kind.api_version(),
         kind: kind.kind().to_owned(),
         plural: kind.plural().to_owned(),
     };
@@ -223,6 +224,12 @@ fn stream(
 
 fn facts(kind: ObjectKind, object: DynamicObject) -> OptionalFacts {
     let key = Key::of(&object);
+    if kind == ObjectKind::Namespace {
+        // Nobody selects a Namespace by its labels, so a change of them is none.
+        let annotations = object.metadata.annotations.unwrap_or_default();
+        let grants = Grants::read(|annotation| annotations.get(annotation).map(String::as_str));
+        return OptionalFacts { labels: BTreeMap::new(), read: Ok(Optional::Namespace(grants)) };
+    }
     let labels = object.metadata.labels.unwrap_or_default();
     OptionalFacts { labels, read: read(kind, &key, object.data) }
 }
@@ -240,7 +247,8 @@ fn read(kind: ObjectKind, key: &Key, data: serde_json::Value) -> Result<Optional
         | ObjectKind::TlsRouteV1Alpha2
         | ObjectKind::TlsRouteV1Alpha3
         | ObjectKind::Ingress
-        | ObjectKind::Service => Optional::Referent(parse::<gateway::Route>(data)?.referent(kind, key)),
+        | ObjectKind::Service
+        | ObjectKind::Namespace => Optional::Referent(parse::<gateway::Route>(data)?.referent(kind, key)),
     })
 }
 

@@ -24,6 +24,7 @@ mod objects;
 mod peers;
 mod references;
 mod rest;
+mod tenancy;
 mod world;
 mod zone_approval;
 mod zone_edits;

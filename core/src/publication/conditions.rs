@@ -57,6 +57,8 @@ fn accepted_condition(
         }
         Some(_) | None => Vec::new(),
     };
+    let warnings: Vec<String> =
+        seen.tenancy.warning().into_iter().chain(warnings.iter().map(ToString::to_string)).collect();
     if warnings.is_empty() {
         Condition::good(kind, "Accepted", "the spec is accepted")
     } else {

@@ -84,6 +84,12 @@ impl Exposed {
         Self { targets, notice: Some((reason, format!("{problem}; {after}"))), faulty: true }
     }
 
+    /// Some addresses are left out, because they must not be answered.
+    pub fn in_part(targets: Targets, reason: &'static str, problem: &str) -> Self {
+        let after = if targets.is_empty() { ", so this cluster cannot be answered" } else { "" };
+        Self { targets, notice: Some((reason, format!("{problem}{after}"))), faulty: true }
+    }
+
     /// The referenced object leads to no address. `targets` are those in force nevertheless.
     pub fn without(problem: &AddressProblem, targets: Targets) -> Self {
         Self::instead(targets, problem.reason(), &problem.to_string())

@@ -20,6 +20,7 @@ use crate::name::{DomainName, GeoTag};
 use crate::peer::ToldState;
 use crate::published::{EmptyAnswer, UnansweredHost, UnansweredHosts};
 use crate::strategy::{Accepted, RawStrategy};
+use crate::tenancy::Tenancy;
 use crate::ttl::Ttl;
 use crate::zone::{HostProblem, Zone, zone_of};
 
@@ -95,6 +96,8 @@ pub struct Observation<'a> {
     pub exposed: Exposed,
     /// The zones that this cluster serves.
     pub zones: &'a [Zone],
+    /// What the Gslb's namespace may do.
+    pub tenancy: Tenancy,
     /// Hosts that an older Gslb serves, with its `namespace/name`.
     pub taken: BTreeMap<DomainName, String>,
     /// The peers' views, by host and peer.
@@ -219,9 +222,10 @@ struct Served {
     services: Vec<ServiceName>,
 }
 
-/// The hosts of the servers that a cluster with these zones can serve, whoever else wants them.
-pub fn servable_hosts(servers: &[Server], zones: &[Zone]) -> BTreeSet<DomainName> {
-    servers.iter().filter_map(|server| servable(zones, &server.host).ok()).collect()
+/// The hosts of the servers that a cluster with these zones can serve and their namespace may use, whoever else wants
+/// them.
+pub fn servable_hosts(servers: &[Server], zones: &[Zone], tenancy: &Tenancy) -> BTreeSet<DomainName> {
+    servers.iter().filter_map(|server| servable(zones, tenancy, &server.host).ok()).collect()
 }
 
 /// The hosts that are served, duplicates merged with their Services, and the problems of the others.
@@ -253,14 +257,14 @@ fn served_hosts(seen: &Observation<'_>) -> (Vec<Served>, Vec<HostProblem>) {
 }
 
 fn check(seen: &Observation<'_>, written: &str) -> Result<DomainName, HostProblem> {
-    let host = servable(seen.zones, written)?;
+    let host = servable(seen.zones, &seen.tenancy, written)?;
     match seen.taken.get(&host) {
         Some(winner) => Err(HostProblem::Taken { host, winner: winner.clone() }),
         None => Ok(host),
     }
 }
 
-fn servable(zones: &[Zone], written: &str) -> Result<DomainName, HostProblem> {
+fn servable(zones: &[Zone], tenancy: &Tenancy, written: &str) -> Result<DomainName, HostProblem> {
     let host = DomainName::parse(written)
         .map_err(|error| HostProblem::Invalid { host: written.to_owned(), problem: error.to_string() })?;
     let Some(zone) = zone_of(zones, &host) else {
@@ -268,6 +272,7 @@ fn servable(zones: &[Zone], written: &str) -> Result<DomainName, HostProblem> {
         return Err(HostProblem::OutsideZones { host, zones });
     };
     zone.check_host(&host)?;
+    tenancy.host(&host)?;
     Ok(host)
 }
 

@@ -44,6 +44,7 @@ fn pass() -> Pass {
         ignored: vec![],
         exposed: Exposed::configured(targets(FRA)),
         zones: &[],
+        tenancy: Tenancy::Unlimited,
         taken: [].into(),
         peers: [].into(),
         waiting: [].into(),

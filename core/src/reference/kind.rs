@@ -27,6 +27,8 @@ pub enum ObjectKind {
     Gateway,
     /// Istio Gateway: where a VirtualService has its addresses from.
     IstioGateway,
+    /// Namespace: what its Gslbs may do.
+    Namespace,
 }
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
@@ -80,6 +82,12 @@ impl ObjectKind {
         self.names().2
     }
 
+    /// Group and version as in `apiVersion`.
+    pub fn api_version(self) -> String {
+        let (group, version, _, _) = self.names();
+        if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+    }
+
     /// The name of the resource in URLs and permissions.
     pub fn plural(self) -> &'static str {
         self.names().3
@@ -110,6 +118,7 @@ impl ObjectKind {
             Self::TlsRouteV1Alpha3 => (GATEWAY_API, "v1alpha3", "TLSRoute", "tlsroutes"),
             Self::Gateway => (GATEWAY_API, "v1", "Gateway", "gateways"),
             Self::IstioGateway => (ISTIO, "v1", "Gateway", "gateways"),
+            Self::Namespace => ("", "v1", "Namespace", "namespaces"),
         }
     }
 }

@@ -140,6 +140,7 @@ fn wanted(kind: ObjectKind) -> &'static str {
         | ObjectKind::TlsRouteV1Alpha2
         | ObjectKind::TlsRouteV1Alpha3
         | ObjectKind::Gateway
-        | ObjectKind::IstioGateway => "spec.hostnames",
+        | ObjectKind::IstioGateway
+        | ObjectKind::Namespace => "spec.hostnames",
     }
 }

@@ -127,6 +127,28 @@ pub enum ReferenceProblem {
         /// The object.
         what: String,
     },
+    /// The namespace that is referred to does not list that of the Gslb.
+    #[error(
+        "Namespace {namespace} does not permit Gslbs of namespace {from} to refer to its objects, such as kind {kind}: {limit}; refer to an object of namespace {from}, or have it permitted there"
+    )]
+    NotPermitted {
+        /// The kind referred to.
+        kind: &'static str,
+        /// The namespace referred to.
+        namespace: String,
+        /// That of the Gslb.
+        from: String,
+        /// What the Namespace permits, as part of the sentence.
+        limit: String,
+    },
+    /// What it permits is not known.
+    #[error("spec.resourceRef is not followed before it is known what Namespace {namespace} permits: {why}")]
+    NotJudged {
+        /// The namespace referred to.
+        namespace: String,
+        /// Why, as a sentence.
+        why: String,
+    },
     /// The object does not parse.
     #[error("{what} cannot be read: {problem}; correct it")]
     Unreadable {
@@ -197,6 +219,8 @@ impl ReferenceProblem {
             Self::NotOne { .. } => "ReferenceAmbiguous",
             Self::NoHosts { .. } => "NoHosts",
             Self::NoHostname { .. } | Self::EmptyHostname { .. } => "NoHostname",
+            Self::NotPermitted { .. } => "ReferenceNotPermitted",
+            Self::NotJudged { .. } => crate::tenancy::NOT_READ,
             Self::Unreadable { .. } => "ReferenceUnreadable",
             Self::Unread(unread) => unread.reason(),
             Self::ForeignIngress { .. } => "IngressForeign",
@@ -210,7 +234,8 @@ impl ReferenceProblem {
     /// Whether it is certain that nothing is referred to. All else is an invalid edit, or was not read.
     fn is_definite(&self) -> bool {
         match self {
-            Self::NotFound { .. } | Self::NoHosts { .. } => true,
+            // What is not permitted any more is withdrawn at once, as if the object were gone.
+            Self::NotFound { .. } | Self::NoHosts { .. } | Self::NotPermitted { .. } => true,
             Self::NotOne { found, .. } => found.is_empty(),
             Self::Missing
             | Self::Unsupported { .. }
@@ -218,6 +243,7 @@ impl ReferenceProblem {
             | Self::BadSelector { .. }
             | Self::NoHostname { .. }
             | Self::EmptyHostname { .. }
+            | Self::NotJudged { .. }
             | Self::Unreadable { .. }
             | Self::Unread(_)
             | Self::ForeignIngress { .. }

@@ -45,6 +45,7 @@ pub(crate) enum Optional {
     Referent(Referent),
     Gateway(super::gateway::GatewayFacts),
     IstioGateway(super::istio::GatewayFacts),
+    Namespace(gslb_core::tenancy::Grants),
 }
 
 impl IngressFacts {

@@ -7,6 +7,7 @@ use gslb_core::name::DomainName;
 use gslb_core::publication::{Exposed, Looked, Resolution};
 use gslb_core::reference::{AddressProblem, Last, ObjectKind};
 use gslb_core::target::{LastAddresses, Shown, Targets, hold_addresses};
+use gslb_core::tenancy::Tenancy;
 use gslb_crds::{Gslb, marks};
 use jiff::Timestamp;
 
@@ -20,7 +21,7 @@ use crate::controller::registry::Dependency;
 pub(crate) type Found = (Exposed, Option<Timestamp>);
 
 /// Why a pass over the addresses stops.
-enum Stop {
+pub(super) enum Stop {
     Problem(AddressProblem),
     Later(Timestamp),
 }
@@ -45,7 +46,12 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// Something is being read for the first time; then the time until which that is worth waiting for.
-    pub(crate) fn addresses(&mut self, gslb: &Gslb, referenced: &mut Referenced) -> Result<Found, Timestamp> {
+    pub(crate) fn addresses(
+        &mut self,
+        gslb: &Gslb,
+        tenancy: &Tenancy,
+        referenced: &mut Referenced,
+    ) -> Result<Found, Timestamp> {
         if let Resolution::Failed { .. } = referenced.resolution {
             self.remember(None);
             return Ok((Exposed::default(), None));
@@ -58,17 +64,26 @@ impl Reader<'_> {
         };
         match exposure.accept() {
             Err(problem) => {
-                let last = self.last_targets(gslb);
-                Ok((Exposed::instead(last, "ExposedAddressesInvalid", &problem.to_string()), None))
+                let (annotation, nothing) = (problem.annotation(), Targets::new());
+                self.permitted(gslb, tenancy, referenced, annotation, &nothing, |reader| {
+                    let last = reader.last_targets(gslb);
+                    Ok((Exposed::instead(last, "ExposedAddressesInvalid", &problem.to_string()), None))
+                })
             }
             Ok(Exposure::Configured(targets)) => Ok((Exposed::configured(targets), None)),
             Ok(Exposure::Listed(shown)) => {
-                self.shown(gslb, &format!("annotation {}", marks::EXPOSED_IP_ADDRESSES), shown)
+                let (key, listed) = (marks::EXPOSED_IP_ADDRESSES, shown.targets.clone());
+                self.permitted(gslb, tenancy, referenced, key, &listed, |reader| {
+                    reader.shown(gslb, &format!("annotation {key}"), shown)
+                })
             }
             Ok(Exposure::Names(names)) => {
                 let host_names = names.iter().map(ToString::to_string).collect();
-                let shown = Shown { host_names, ..Shown::default() };
-                self.shown(gslb, &format!("annotation {}", marks::EXPOSED_HOSTNAMES), shown)
+                let (key, shown) = (marks::EXPOSED_HOSTNAMES, Shown { host_names, ..Shown::default() });
+                // Which addresses they are is known once they have been looked up.
+                self.permitted(gslb, tenancy, referenced, key, &Targets::new(), |reader| {
+                    reader.shown(gslb, &format!("annotation {key}"), shown)
+                })
             }
             Ok(Exposure::Referent) => self.of_referent(gslb, referenced),
         }
@@ -121,7 +136,11 @@ impl Reader<'_> {
         Ok((Exposed::of(what, &looked, targets), held_until))
     }
 
-    fn look_at(&mut self, source: AddressSource, referenced: &mut Referenced) -> Result<Shown, Stop> {
+    pub(super) fn look_at(
+        &mut self,
+        source: AddressSource,
+        referenced: &mut Referenced,
+    ) -> Result<Shown, Stop> {
         let what = referenced.what.clone();
         match source {
             AddressSource::Own(shown) => Ok(shown),
@@ -137,14 +156,18 @@ impl Reader<'_> {
                         referenced.ignored.extend(facts.ignored.into_iter().map(of));
                         Ok(facts.shown)
                     }
-                    Optional::Referent(_) | Optional::IstioGateway(_) => Ok(Shown::default()),
+                    Optional::Referent(_) | Optional::IstioGateway(_) | Optional::Namespace(_) => {
+                        Ok(Shown::default())
+                    }
                 }
             }
             AddressSource::IstioGateways(gateways) => {
                 let gateway = only(gateways, "spec.gateways", &what)?;
                 match self.optional(ObjectKind::IstioGateway, &gateway, &what)? {
                     Optional::IstioGateway(facts) => self.load_balancer(&gateway, &facts.selector),
-                    Optional::Referent(_) | Optional::Gateway(_) => Ok(Shown::default()),
+                    Optional::Referent(_) | Optional::Gateway(_) | Optional::Namespace(_) => {
+                        Ok(Shown::default())
+                    }
                 }
             }
         }
@@ -212,11 +235,11 @@ impl Reader<'_> {
         of(self.gslb).or_else(|| told(gslb).map(Some)).or_else(|| of(&self.gslb.twin())).flatten()
     }
 
-    fn last_targets(&self, gslb: &Gslb) -> Targets {
+    pub(super) fn last_targets(&self, gslb: &Gslb) -> Targets {
         self.last(gslb).map(|last| last.targets).unwrap_or_default()
     }
 
-    fn remember(&self, last: Option<LastAddresses>) {
+    pub(super) fn remember(&self, last: Option<LastAddresses>) {
         let mut remembered = self.context.addresses.lock().expect("no panic while the addresses are locked");
         remembered.insert(self.gslb.clone(), last);
     }

@@ -9,6 +9,7 @@ pub(crate) mod migrate;
 pub(crate) mod observe;
 pub(crate) mod reference;
 pub(crate) mod report;
+pub(crate) mod tenancy;
 pub(crate) mod twin;
 
 use std::sync::Arc;

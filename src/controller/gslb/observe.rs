@@ -7,6 +7,7 @@ use gslb_core::fleet::Members;
 use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Observation, Resolution, Server, ServiceName, servable_hosts};
+use gslb_core::tenancy::Tenancy;
 use gslb_core::zone::Zone;
 use gslb_crds::Gslb;
 use jiff::Timestamp;
@@ -47,15 +48,17 @@ pub(crate) fn observe<'a>(
     let id = gslb.id();
     let mut dependencies = BTreeSet::new();
     let mut reader = Reader { context, gslb: &id, dependencies: &mut dependencies, now };
-    let mut referenced = reader.resolve(gslb, ingress)?;
-    let (exposed, held_until) = reader.addresses(&gslb, &mut referenced)?;
     let known = known_servers(&gslb);
+    let tenancy = reader.tenancy(&known)?;
+    let mut referenced = reader.resolve(gslb, ingress)?;
+    let (exposed, held_until) = reader.addresses(&gslb, &tenancy, &mut referenced)?;
     let services = health_of(context, &id, &referenced.resolution, &known, &mut dependencies);
     let external_names = external_names(context, &services);
     context.registry.depend_only(&id, &dependencies);
     let endpoint = context.endpoints.get(&id.key);
     let raw = raw_strategy(&gslb.spec.strategy);
-    let changed = want(context, &gslb, twins, &referenced.resolution, &known, zones);
+    let hosts = servable(&referenced.resolution, &known, zones, &tenancy);
+    let changed = want(context, &gslb, twins, hosts, &referenced.resolution);
     if changed.is_some() {
         // The list of all hosts is long: a pass that changes nothing does not make it.
         context.book.watch(|| context.registry.hosts(), context.now());
@@ -73,6 +76,7 @@ pub(crate) fn observe<'a>(
             ignored: referenced.ignored,
             exposed,
             zones,
+            tenancy,
             taken: BTreeMap::new(),
             peers: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -96,21 +100,34 @@ pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones
     let now = context.now();
     let mut reader = Reader { context, gslb: &id, dependencies: &mut BTreeSet::new(), now };
     let known = known_servers(&gslb);
+    let tenancy = reader.tenancy_so_far(&known);
     let resolution = match reader.resolve(gslb, Ok(())) {
         Ok(referenced) => referenced.resolution,
         // Its kind is not read yet: it wants what it wanted.
         Err(_) => Resolution::Found(known.clone()),
     };
-    want(context, &gslb, twins, &resolution, &known, zones);
+    let hosts = servable(&resolution, &known, zones, &tenancy);
+    want(context, &gslb, twins, hosts, &resolution);
+}
+
+/// The hosts that the Gslb may serve, as far as it is known: those of the reference, or when that fails the last ones.
+fn servable(
+    resolution: &Resolution,
+    known: &[Server],
+    zones: &[Zone],
+    tenancy: &Tenancy,
+) -> BTreeSet<DomainName> {
+    let servers = match resolution {
+        Resolution::Found(servers) => servers,
+        Resolution::Invalid { .. } | Resolution::Failed { .. } => known,
+    };
+    servable_hosts(servers, zones, tenancy)
 }
 
 /// Who else wants the hosts, and what the peers say about them.
 fn look_at_hosts(context: &Context, key: &Key, twins: &Twins, seen: &mut Seen<'_>, now: Timestamp) {
-    let servers = match &seen.observation.resolution {
-        Resolution::Found(servers) => servers,
-        Resolution::Invalid { .. } | Resolution::Failed { .. } => &seen.observation.known,
-    };
-    for host in servable_hosts(servers, seen.observation.zones) {
+    let Observation { resolution, known, zones, tenancy, .. } = &seen.observation;
+    for host in servable(resolution, known, zones, tenancy) {
         if let Some(rival) = &twins.rival {
             seen.observation.taken.insert(host, rival.to_string());
             continue;
@@ -131,14 +148,9 @@ fn want(
     context: &Context,
     gslb: &Gslb,
     twins: &Twins,
+    hosts: BTreeSet<DomainName>,
     resolution: &Resolution,
-    known: &[Server],
-    zones: &[Zone],
 ) -> Option<Vec<Key>> {
-    let servers = match resolution {
-        Resolution::Found(servers) => servers,
-        Resolution::Invalid { .. } | Resolution::Failed { .. } => known,
-    };
     if twins.rival.is_some() {
         return None;
     }
@@ -148,8 +160,7 @@ fn want(
         || context.endpoints.get(&Key::of(gslb)).is_some_and(|facts| facts.in_force().is_some());
     // What certainly is not there serves nothing either: its hosts are kept, behind whoever can serve them.
     let referent_gone = matches!(resolution, Resolution::Failed { .. });
-    let hosts: BTreeMap<DomainName, _> =
-        servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
+    let hosts: BTreeMap<DomainName, _> = hosts.into_iter().map(|host| (host, hold)).collect();
     context.registry.want(&Key::of(gslb), Wants { hosts, created: twins.created, accepted, referent_gone })
 }
 

@@ -21,7 +21,7 @@ use crate::controller::kinds::{Reading, Watched};
 use crate::controller::registry::Dependency;
 
 /// The referenced object as far as this product reads it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Referenced {
     pub(crate) resolution: Resolution,
     /// Where its addresses are; `None`: nothing was found.
@@ -108,6 +108,7 @@ impl Reader<'_> {
 
     fn referred(&mut self, written: &ResourceRef, gslb: &Gslb) -> Result<Referenced, Stop> {
         let reference = raw(written).accept(&self.gslb.key.namespace)?;
+        self.permit(&reference)?;
         let (name, referent) = match &reference.selection {
             Selection::Named(name) => (name.clone(), self.named(&reference, name)?),
             Selection::Matching => {
@@ -155,8 +156,10 @@ impl Reader<'_> {
             ObjectKind::Service => self.context.services.get(&key).ok_or_else(missing)?.referent(&key),
             kind => match self.kind(kind)?.facts.get(&key).ok_or_else(missing)?.read {
                 Ok(Optional::Referent(referent)) => referent,
-                // A Gateway is no kind that a reference may name.
-                Ok(Optional::Gateway(_) | Optional::IstioGateway(_)) => return Err(missing().into()),
+                // None of these is a kind that a reference may name.
+                Ok(Optional::Gateway(_) | Optional::IstioGateway(_) | Optional::Namespace(_)) => {
+                    return Err(missing().into());
+                }
                 Err(problem) => return Err(ReferenceProblem::Unreadable { what, problem }.into()),
             },
         })
