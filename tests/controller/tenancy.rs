@@ -11,7 +11,7 @@ use crate::world::{Cluster, eventually, pass};
 
 const LOCAL: &str = "localtargets-app.cloud.example.com";
 const OTHER: &str = "other.cloud.example.com";
-const HOSTS: &str = "gslb-bridge.io/hosts";
+const HOSTS: &str = "gslb-bridge.io/permitted-hosts";
 const ADDRESSES: &str = "gslb-bridge.io/exposed-addresses";
 const REFERENCES_FROM: &str = "gslb-bridge.io/references-from";
 const EXPOSED_ADDRESSES: &str = "k8gb.io/exposed-ip-addresses";
@@ -66,7 +66,7 @@ async fn a_host_is_served_while_its_namespace_permits_it_and_the_others_go_on() 
     let message = cluster.tells("app", "Accepted", "False", "HostNotPermitted").await;
     assert_eq!(
         message,
-        "host app.cloud.example.com is not served: Namespace web does not permit it: its annotation gslb-bridge.io/hosts lists other.cloud.example.com; choose another host, or have it permitted there"
+        "host app.cloud.example.com is not served: Namespace web does not permit it: its annotation gslb-bridge.io/permitted-hosts lists other.cloud.example.com; choose another host, or have it permitted there"
     );
     permit(&cluster, "web", &[(HOSTS, "*.Cloud.example.com")]);
     cluster.publishes("app", &[&[(LOCAL, &[OWN] as &[&str]), (HOST, &[OWN])], &other[..]].concat()).await;

@@ -18,7 +18,7 @@ use crate::zone::HostProblem;
 use grants::{AddressRange, Granted, HostPattern, Referrer};
 
 /// Annotation of a Namespace: comma list of hosts that its Gslbs may use, `*.example.com` for all names below.
-pub const HOSTS: &str = "gslb-bridge.io/hosts";
+pub const HOSTS: &str = "gslb-bridge.io/permitted-hosts";
 /// Annotation of a Namespace: comma list of addresses and ranges that annotations of its Gslbs may expose.
 pub const ADDRESSES: &str = "gslb-bridge.io/exposed-addresses";
 /// Annotation of a Namespace: comma list of the other namespaces whose Gslbs may refer to its objects, or `*`.

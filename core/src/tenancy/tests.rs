@@ -50,11 +50,11 @@ fn a_refusal_names_object_value_limit_and_fix() {
         told(&[(HOSTS, "shop.example.com, *.web.example.com, a..b")]),
         (
             "HostNotPermitted",
-            "host app.example.com is not served: Namespace web does not permit it: its annotation gslb-bridge.io/hosts lists shop.example.com, *.web.example.com, \"a..b\", which is none; choose another host, or have it permitted there".into()
+            "host app.example.com is not served: Namespace web does not permit it: its annotation gslb-bridge.io/permitted-hosts lists shop.example.com, *.web.example.com, \"a..b\", which is none; choose another host, or have it permitted there".into()
         )
     );
-    assert!(told(&[]).1.contains("it has no annotation gslb-bridge.io/hosts; "));
-    assert!(told(&[(HOSTS, " ,")]).1.contains("its annotation gslb-bridge.io/hosts is empty; "));
+    assert!(told(&[]).1.contains("it has no annotation gslb-bridge.io/permitted-hosts; "));
+    assert!(told(&[(HOSTS, " ,")]).1.contains("its annotation gslb-bridge.io/permitted-hosts is empty; "));
     let many: Vec<String> = (10..30).map(|number| format!("a{number}.example.com")).collect();
     assert!(told(&[(HOSTS, &many.join(","))]).1.contains("a19.example.com, 10 more; "));
     let (reason, sentence) = web(&[(ADDRESSES, "192.0.2.0/26")])
