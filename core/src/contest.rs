@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::few::Few;
 use crate::name::DomainName;
 use crate::zone::Zone;
 
@@ -69,7 +70,7 @@ struct HostClaimant<K> {
 #[derive(Debug, Clone)]
 pub struct Contest<K> {
     wants: BTreeMap<K, Wants>,
-    claimants: BTreeMap<DomainName, BTreeSet<HostClaimant<K>>>,
+    claimants: BTreeMap<DomainName, Few<HostClaimant<K>>>,
 }
 
 impl<K> Default for Contest<K> {
@@ -102,7 +103,11 @@ impl<K: Ord + Clone> Contest<K> {
             affected.extend(claimants.iter().map(|other| other.seniority.key.clone()));
             claimants.insert(claimant(&wants));
         }
-        self.claimants.retain(|_, claimants| !claimants.is_empty());
+        for host in old.hosts.keys() {
+            if self.claimants.get(host).is_some_and(Few::is_empty) {
+                self.claimants.remove(host);
+            }
+        }
         if wants.hosts.is_empty() {
             self.wants.remove(gslb);
         } else {
@@ -130,7 +135,7 @@ impl<K: Ord + Clone> Contest<K> {
 
     /// The Gslbs that want a host, the one that serves it first.
     pub fn wanting(&self, host: &DomainName) -> impl Iterator<Item = &K> {
-        self.claimants.get(host).into_iter().flatten().map(|claimant| &claimant.seniority.key)
+        self.claimants.get(host).into_iter().flat_map(Few::iter).map(|claimant| &claimant.seniority.key)
     }
 }
 

@@ -19,6 +19,8 @@
 //!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`rivalry`]: how often what
 //!    somebody else undoes is written back.
 //! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
+//!
+//! [`few`] is the one container of its own.
 
 pub mod annotated;
 pub mod change;
@@ -32,6 +34,7 @@ pub mod delegation;
 pub mod delegation_proof;
 pub mod endpoint;
 pub mod exposure;
+pub mod few;
 pub mod fleet;
 pub mod group;
 pub mod health;

@@ -22,9 +22,6 @@ pub const GROUP: &str = "k8gb.absa.oss";
 #[serde(transparent)]
 pub struct LegacyGslb(pub Gslb);
 
-/// Annotation that kubectl compares with: of this group, so it means nothing in the other one.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
 impl LegacyGslb {
     /// The Gslb of the canonical group that serves the same (contract §6.2). An Ingress in the spec becomes a
     /// reference to it.
@@ -34,7 +31,8 @@ impl LegacyGslb {
         made.metadata.name.clone_from(&metadata.name);
         made.metadata.namespace.clone_from(&metadata.namespace);
         let mut annotations = metadata.annotations.clone().unwrap_or_default();
-        annotations.remove(LAST_APPLIED);
+        // It is of this group, so it means nothing in the other one.
+        annotations.remove(marks::LAST_APPLIED);
         made.metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
         let mut labels = metadata.labels.clone().unwrap_or_default();
         labels.retain(|key, _| key != marks::MIGRATION_REQUESTED && key != marks::MIGRATED);

@@ -67,6 +67,9 @@ pub const ZONE_DELEGATION_FINALIZER: &str = "k8gb.io/finalizer";
 /// The one value that means yes.
 pub const TRUE: &str = "true";
 
+/// Annotation in which `kubectl apply` keeps a copy of the object, to compare with.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
 /// Annotation that the API server asks of definitions in a `*.k8s.io` group.
 pub const API_APPROVED: &str = "api-approved.kubernetes.io";
 /// Where the group of DNSEndpoint was approved.

@@ -3,7 +3,7 @@
 //! A whole object is never kept: facts are small, and an update that changes none of them triggers nothing.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::{Stream, StreamExt};
 use kube::runtime::watcher::{self, Event};
@@ -40,7 +40,7 @@ impl std::fmt::Display for Key {
 /// Facts of one kind, by key.
 #[derive(Debug)]
 pub(crate) struct Cache<V> {
-    facts: Mutex<BTreeMap<Key, V>>,
+    facts: Mutex<BTreeMap<Key, Arc<V>>>,
     synced: watch::Sender<bool>,
     version: watch::Sender<u64>,
 }
@@ -62,7 +62,7 @@ impl<V: Clone + PartialEq> Cache<V> {
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<V> {
-        self.lock().get(key).cloned()
+        self.lock().get(key).map(|fact| V::clone(fact))
     }
 
     pub(crate) fn contains(&self, key: &Key) -> bool {
@@ -75,7 +75,7 @@ impl<V: Clone + PartialEq> Cache<V> {
         facts
             .iter()
             .filter(|(key, fact)| test(key, fact))
-            .map(|(key, fact)| (key.clone(), fact.clone()))
+            .map(|(key, fact)| (key.clone(), V::clone(fact)))
             .collect()
     }
 
@@ -111,7 +111,7 @@ impl<V: Clone + PartialEq> Cache<V> {
             match event {
                 Ok(Event::Init) => listed.clear(),
                 Ok(Event::InitApply(object)) => {
-                    listed.insert(Key::of(&object), project(object));
+                    listed.insert(Key::of(&object), Arc::new(project(object)));
                 }
                 Ok(Event::InitDone) => {
                     self.replace(std::mem::take(&mut listed), &mut on_change);
@@ -119,10 +119,10 @@ impl<V: Clone + PartialEq> Cache<V> {
                 }
                 Ok(Event::Apply(object)) => {
                     let key = Key::of(&object);
-                    let after = project(object);
-                    let before = self.lock().insert(key.clone(), after.clone());
+                    let after = Arc::new(project(object));
+                    let before = self.lock().insert(key.clone(), Arc::clone(&after));
                     if before.as_ref() != Some(&after) {
-                        on_change(&[Changed { key: &key, before: before.as_ref(), after: Some(&after) }]);
+                        on_change(&[Changed { key: &key, before: before.as_deref(), after: Some(&*after) }]);
                         self.version.send_modify(|version| *version += 1);
                     }
                 }
@@ -130,7 +130,7 @@ impl<V: Clone + PartialEq> Cache<V> {
                     let key = Key::of(&object);
                     let before = self.lock().remove(&key);
                     if before.is_some() {
-                        on_change(&[Changed { key: &key, before: before.as_ref(), after: None }]);
+                        on_change(&[Changed { key: &key, before: before.as_deref(), after: None }]);
                         self.version.send_modify(|version| *version += 1);
                     }
                 }
@@ -142,20 +142,19 @@ impl<V: Clone + PartialEq> Cache<V> {
         }
     }
 
-    fn replace(&self, listed: BTreeMap<Key, V>, on_change: &mut impl FnMut(&[Changed<'_, V>])) {
+    fn replace(&self, listed: BTreeMap<Key, Arc<V>>, on_change: &mut impl FnMut(&[Changed<'_, V>])) {
         let before = std::mem::replace(&mut *self.lock(), listed.clone());
         // Before anybody is woken: what is not in the list is absent from now on.
         self.synced.send_replace(true);
-        let old = before
-            .iter()
-            .filter(|(key, old)| listed.get(*key) != Some(*old))
-            .map(|(key, old)| Changed { key, before: Some(old), after: listed.get(key) });
+        let old = before.iter().filter(|(key, old)| listed.get(*key) != Some(*old)).map(|(key, old)| {
+            Changed { key, before: Some(&**old), after: listed.get(key).map(AsRef::as_ref) }
+        });
         let new = listed.iter().filter(|(key, _)| !before.contains_key(*key));
-        let new = new.map(|(key, new)| Changed { key, before: None, after: Some(new) });
+        let new = new.map(|(key, new)| Changed { key, before: None, after: Some(&**new) });
         on_change(&old.chain(new).collect::<Vec<_>>());
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, V>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<V>>> {
         self.facts.lock().expect("no panic while the facts are locked")
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use gslb_crds::{DnsEndpoint, Gslb, LegacyGslb};
+use gslb_crds::{DnsEndpoint, Gslb, LegacyGslb, marks};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
@@ -369,5 +369,9 @@ where
 {
     watcher(Api::<K>::all(context.client.clone()), config.clone())
         .backoff(Pauses::up_to(longest_pause))
-        .modify(|object| object.managed_fields_mut().clear())
+        .modify(|object| {
+            // Nobody reads them, and they may be larger than the rest.
+            object.managed_fields_mut().clear();
+            object.annotations_mut().remove(marks::LAST_APPLIED);
+        })
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use gslb_core::contest::{Contest, Wants};
+use gslb_core::few::Few;
 use gslb_core::name::DomainName;
 use gslb_core::publication::ServiceName;
 use gslb_core::reference::ObjectKind;
@@ -35,8 +36,8 @@ impl Dependency {
 
 #[derive(Debug, Default)]
 struct Plain {
-    dependencies: BTreeMap<Id, BTreeSet<Dependency>>,
-    dependents: BTreeMap<Dependency, BTreeSet<Id>>,
+    dependencies: BTreeMap<Id, Few<Dependency>>,
+    dependents: BTreeMap<Dependency, Few<Id>>,
     /// By name: of two Gslbs of one name, one serves.
     contest: Contest<Key>,
 }
@@ -58,15 +59,16 @@ impl Registry {
     /// Keeps exactly these dependencies, at the end of a pass.
     pub(crate) fn depend_only(&self, gslb: &Id, keep: &BTreeSet<Dependency>) {
         let mut plain = self.lock();
-        let old = plain.dependencies.insert(gslb.clone(), keep.clone()).unwrap_or_default();
-        for gone in old.difference(keep) {
+        let kept = keep.iter().cloned().collect();
+        let old = plain.dependencies.insert(gslb.clone(), kept).unwrap_or_default();
+        for gone in old.iter().filter(|dependency| !keep.contains(dependency)) {
             plain.remove_dependent(gone, gslb);
         }
     }
 
     /// Gslbs to look at when an object changed.
     pub(crate) fn dependents(&self, dependency: &Dependency) -> Vec<Id> {
-        self.lock().dependents.get(dependency).into_iter().flatten().cloned().collect()
+        self.lock().dependents.get(dependency).into_iter().flat_map(Few::iter).cloned().collect()
     }
 
     /// Records what a Gslb wants; gives the other Gslbs whose hosts changed hands, and nothing if it wants what
