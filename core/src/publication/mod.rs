@@ -260,7 +260,8 @@ fn check(seen: &Observation<'_>, written: &str) -> Result<DomainName, HostProble
     }
 }
 
-fn servable(zones: &[Zone], written: &str) -> Result<DomainName, HostProblem> {
+/// The host as a cluster with these zones can serve it.
+pub(crate) fn servable(zones: &[Zone], written: &str) -> Result<DomainName, HostProblem> {
     let host = DomainName::parse(written)
         .map_err(|error| HostProblem::Invalid { host: written.to_owned(), problem: error.to_string() })?;
     let Some(zone) = zone_of(zones, &host) else {

@@ -2,6 +2,7 @@
 
 use super::kind::ObjectKind;
 use crate::publication::Resolution;
+use crate::zone::HostProblem;
 
 /// Why the objects of a kind are not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,6 +128,14 @@ pub enum ReferenceProblem {
         /// The object.
         what: String,
     },
+    /// It is there, and no host that can be served.
+    #[error("the k8gb.io/hostname annotation of the Gslb of {what} cannot be used: {problem}")]
+    BadHostname {
+        /// The object.
+        what: String,
+        /// What is wrong, and what to do.
+        problem: HostProblem,
+    },
     /// The object does not parse.
     #[error("{what} cannot be read: {problem}; correct it")]
     Unreadable {
@@ -197,6 +206,7 @@ impl ReferenceProblem {
             Self::NotOne { .. } => "ReferenceAmbiguous",
             Self::NoHosts { .. } => "NoHosts",
             Self::NoHostname { .. } | Self::EmptyHostname { .. } => "NoHostname",
+            Self::BadHostname { .. } => "HostnameInvalid",
             Self::Unreadable { .. } => "ReferenceUnreadable",
             Self::Unread(unread) => unread.reason(),
             Self::ForeignIngress { .. } => "IngressForeign",
@@ -218,6 +228,7 @@ impl ReferenceProblem {
             | Self::BadSelector { .. }
             | Self::NoHostname { .. }
             | Self::EmptyHostname { .. }
+            | Self::BadHostname { .. }
             | Self::Unreadable { .. }
             | Self::Unread(_)
             | Self::ForeignIngress { .. }

@@ -46,7 +46,7 @@ pub(crate) fn observe<'a>(
 ) -> Result<Seen<'a>, Timestamp> {
     let id = gslb.id();
     let mut dependencies = BTreeSet::new();
-    let mut reader = Reader { context, gslb: &id, dependencies: &mut dependencies, now };
+    let mut reader = Reader { context, gslb: &id, zones, dependencies: &mut dependencies, now };
     let mut referenced = reader.resolve(gslb, ingress)?;
     let (exposed, held_until) = reader.addresses(&gslb, &mut referenced)?;
     let known = known_servers(&gslb);
@@ -94,7 +94,7 @@ pub(crate) fn observe<'a>(
 pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones: &[Zone]) {
     let id = gslb.id();
     let now = context.now();
-    let mut reader = Reader { context, gslb: &id, dependencies: &mut BTreeSet::new(), now };
+    let mut reader = Reader { context, gslb: &id, zones, dependencies: &mut BTreeSet::new(), now };
     let known = known_servers(&gslb);
     let resolution = match reader.resolve(gslb, Ok(())) {
         Ok(referenced) => referenced.resolution,

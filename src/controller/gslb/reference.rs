@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use gslb_core::publication::Resolution;
 use gslb_core::reference::{ObjectKind, RawReference, Reference, ReferenceProblem, Selection};
+use gslb_core::zone::Zone;
 use gslb_crds::Gslb;
 use gslb_crds::gslb::ResourceRef;
 use gslb_crds::marks;
@@ -60,6 +61,7 @@ impl From<Unknown> for Stop {
 pub(crate) struct Reader<'a> {
     pub(crate) context: &'a Context,
     pub(crate) gslb: &'a Id,
+    pub(crate) zones: &'a [Zone],
     pub(crate) dependencies: &'a mut BTreeSet<Dependency>,
     pub(crate) now: Timestamp,
 }
@@ -118,7 +120,7 @@ impl Reader<'_> {
         };
         let what = reference.what(&name);
         let hostname = marks::annotation(gslb, marks::HOSTNAME);
-        let servers = referent.backends.servers(reference.kind, &what, hostname)?;
+        let servers = referent.backends.servers(reference.kind, &what, hostname, self.zones)?;
         let resolution = Resolution::Found(servers);
         Ok(Referenced { resolution, source: Some(referent.source), what, ignored: referent.ignored })
     }
