@@ -22,7 +22,8 @@ use super::discover::Schedule;
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 
-/// First pause before the parent is asked again whether it serves the delegation; doubles up to a minute.
+/// First pause before the parent is asked again whether it serves the delegation; doubles up to a minute, or up to
+/// the period if that is shorter.
 const FIRST_PROOF_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PROOF_PAUSE: Duration = Duration::from_secs(60);
 
@@ -116,15 +117,9 @@ impl Memory {
     /// Takes in a proof; asks again soon while it is not good, and with the provider's period when it is.
     pub(crate) fn proved(&mut self, proof: DelegationProof, period: Option<Duration>, now: Timestamp) {
         let delegated = matches!(proof, DelegationProof::Delegated { .. });
-        let pause = if delegated {
-            self.proof_pause = None;
-            period
-        } else {
-            let pause =
-                self.proof_pause.map_or(FIRST_PROOF_PAUSE, |pause| (pause * 2).min(LONGEST_PROOF_PAUSE));
-            self.proof_pause = Some(pause);
-            Some(pause)
-        };
+        let longer = |pause: Duration| (pause * 2).min(LONGEST_PROOF_PAUSE);
+        self.proof_pause = (!delegated).then(|| self.proof_pause.map_or(FIRST_PROOF_PAUSE, longer));
+        let pause = self.proof_pause.into_iter().chain(period).min();
         self.next_proof = pause.and_then(|pause| now.checked_add(pause).ok());
         self.proof = Some(proof);
     }
@@ -286,6 +281,30 @@ mod tests {
     #[test]
     fn a_time_that_has_passed_never_makes_a_busy_loop() {
         assert_eq!(due(5, 30).next_look(BOTH, at(10)), Some(SHORTEST_LOOK));
+    }
+
+    #[test]
+    fn a_delegation_that_is_not_served_is_asked_for_soon_and_never_less_often_than_the_period_says() {
+        let mut memory = Memory::default();
+        let period = Some(Duration::from_secs(5));
+        let name = |text| DomainName::parse(text).unwrap();
+        let (zone, parent) = (name("cloud.example.com"), name("example.com"));
+        let proof = |delegated| match delegated {
+            true => DelegationProof::Delegated {
+                zone: zone.clone(),
+                parent: parent.clone(),
+                ns_name: name("gslb-ns-eu-cloud.example.com"),
+            },
+            false => DelegationProof::NoParentServers { zone: zone.clone(), parent: parent.clone() },
+        };
+        for next in [1, 2, 4, 5, 5] {
+            memory.proved(proof(false), period, at(0));
+            assert_eq!(memory.next_proof, Some(at(next)));
+        }
+        memory.proved(proof(true), period, at(0));
+        assert_eq!(memory.next_proof, Some(at(5)));
+        memory.proved(proof(true), None, at(0));
+        assert_eq!(memory.next_proof, None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::controller::{Pass, Trigger};
 use crate::peer::fleet;
 
 /// First pause before the parent is asked again while nobody has said who the members are, or while one is missing;
-/// doubles up to a minute.
+/// doubles up to a minute, or up to the period if that is shorter.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -37,11 +37,11 @@ impl Schedule {
         self.next
     }
 
-    /// After a look. `soon`: something has to be looked at again; else `period` does.
+    /// After a look. `soon`: something has to be looked at again before the period is over.
     fn looked(&mut self, soon: bool, period: Option<Duration>, now: Timestamp) {
         self.started = true;
         self.pause = soon.then(|| self.pause.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE)));
-        self.next = self.pause.or(period).and_then(|pause| now.checked_add(pause).ok());
+        self.next = self.pause.into_iter().chain(period).min().and_then(|pause| now.checked_add(pause).ok());
     }
 }
 
@@ -181,5 +181,14 @@ mod tests {
         assert_eq!(schedule.next(), Some(at(1)));
         schedule.looked(false, None, at(0));
         assert_eq!((schedule.next(), schedule.is_due(at(9999))), (None, false));
+    }
+
+    #[test]
+    fn a_zone_is_never_looked_at_less_often_than_the_period_says() {
+        let mut schedule = Schedule::default();
+        for next in [1, 2, 4, 5, 5, 5] {
+            schedule.looked(true, Some(Duration::from_secs(5)), at(0));
+            assert_eq!(schedule.next(), Some(at(next)));
+        }
     }
 }
