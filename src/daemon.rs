@@ -135,7 +135,7 @@ async fn start(
     let (changed, changes) = mpsc::unbounded_channel();
     let questions = Arc::new(PeerQuestions::new(questions, settings.peer_ports()));
     let Vitals { metrics, progress, readiness } = vitals;
-    let fleet = Fleet::new(&settings, provider.is_some());
+    let fleet = Fleet::new(&settings);
     let context = Arc::new(Context {
         announcer: Announcer::new(client.clone(), settings.pod_name.clone()),
         client,

@@ -20,19 +20,16 @@ pub(crate) struct Fleet {
     prefix: NsPrefix,
     /// The fleet as it is configured; `None`: its members are found.
     listed: Option<BTreeSet<GeoTag>>,
-    /// Whether a provider is read besides the parents.
-    provider: bool,
     rosters: Mutex<BTreeMap<DomainName, Roster>>,
     changed: watch::Sender<u64>,
 }
 
 impl Fleet {
-    pub(crate) fn new(settings: &Settings, provider: bool) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             own: settings.geo_tag.clone(),
             prefix: settings.ns_prefix.clone(),
             listed: (!settings.finds_peers()).then(|| settings.static_peers()),
-            provider,
             rosters: Mutex::default(),
             changed: watch::Sender::new(0),
         }
@@ -69,7 +66,7 @@ impl Fleet {
             rosters.entry(zone.name().clone()).or_insert_with(|| {
                 let names = known.iter().map(|(name, _)| name);
                 let (prefix, own) = (self.prefix.clone(), self.own.clone());
-                Roster::new(zone.clone(), prefix, own, self.provider, names)
+                Roster::new(zone.clone(), prefix, own, names)
             });
         }
     }
@@ -149,7 +146,6 @@ mod tests {
             own: tag("eu"),
             prefix: NsPrefix::new("gslb-ns-"),
             listed: None,
-            provider: true,
             rosters: Mutex::default(),
             changed: watch::Sender::new(0),
         };
