@@ -86,6 +86,11 @@ impl Fleet {
         moves
     }
 
+    /// The clusters of a zone's delegation for which there is no room in the fleet.
+    pub(crate) fn left_out(&self, zone: &DomainName) -> BTreeSet<GeoTag> {
+        self.lock().get(zone).map(Roster::left_out).unwrap_or_default()
+    }
+
     /// Whether a source of a zone's delegation should be read again soon.
     pub(crate) fn asks_for(&self, zone: &DomainName, source: Source) -> bool {
         self.lock().get(zone).is_some_and(|roster| roster.asks_for(source))

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::name::{DomainName, GeoTag};
 
-pub use roster::{Move, Roster};
+pub use roster::{MOST_PEERS, Move, Roster};
 pub use sighting::{Sighting, Source};
 
 /// The tags of the fleet, the own included.

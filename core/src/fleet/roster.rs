@@ -10,6 +10,11 @@ use crate::zone::{NsPrefix, Zone};
 /// addresses; no outside reference.
 const ABSENCES: u8 = 3;
 
+/// Clusters besides this one that the delegation of a zone makes members. Each is asked about every host of the zone
+/// with every sweep, and a fleet has a handful; who may write to the parent zone must not be able to have thousands of
+/// servers asked. No outside reference.
+pub const MOST_PEERS: usize = 64;
+
 /// A cluster that came or went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Move {
@@ -26,6 +31,8 @@ pub struct Roster {
     prefix: NsPrefix,
     own: GeoTag,
     peers: BTreeMap<DomainName, Peer>,
+    /// Clusters of the last reads for which there was no room.
+    left_out: BTreeMap<Source, BTreeSet<GeoTag>>,
     heard: bool,
 }
 
@@ -45,10 +52,9 @@ impl Roster {
         own: GeoTag,
         known: impl IntoIterator<Item = &'a DomainName>,
     ) -> Self {
-        let mut roster = Self { zone, prefix, own, peers: BTreeMap::new(), heard: false };
-        for name in known {
-            roster.add(name);
-        }
+        let mut roster =
+            Self { zone, prefix, own, peers: BTreeMap::new(), left_out: BTreeMap::new(), heard: false };
+        roster.add_all(known);
         roster
     }
 
@@ -62,14 +68,14 @@ impl Roster {
         let Sighting::Names(names) = sighting else { return Vec::new() };
         let before = self.tags();
         self.heard = true;
-        for name in names {
-            self.add(name);
-        }
         for (name, peer) in &mut self.peers {
             let missing = peer.missing(source);
             *missing = if names.contains(name) { 0 } else { missing.saturating_add(1) };
         }
         self.peers.retain(|_, peer| !peer.has_left());
+        // Whoever is known goes before whoever is new: room is made by those who leave, never by those who come.
+        let left_out = self.add_all(names);
+        self.left_out.insert(source, left_out);
         let after = self.tags();
         let found = after.difference(&before).cloned().map(Move::Found);
         let left = before.difference(&after).cloned().map(Move::Left);
@@ -79,6 +85,12 @@ impl Roster {
     /// The name server names of the peers with their tags.
     pub fn names(&self) -> impl Iterator<Item = (&DomainName, &GeoTag)> {
         self.peers.iter().map(|(name, peer)| (name, &peer.tag))
+    }
+
+    /// The clusters that stand in the delegation and are no members, because [`MOST_PEERS`] others are.
+    pub fn left_out(&self) -> BTreeSet<GeoTag> {
+        let tags = self.tags();
+        self.left_out.values().flatten().filter(|tag| !tags.contains(*tag)).cloned().collect()
     }
 
     /// The members as they are told to others.
@@ -103,13 +115,23 @@ impl Roster {
         self.peers.values().map(|peer| peer.tag.clone()).collect()
     }
 
-    /// Only a name of this zone's fleet is a peer (F-44), and the own tag never is: not behind another prefix either.
-    fn add(&mut self, name: &DomainName) {
-        let tag = self.zone.geo_tag(&self.prefix, name).filter(|tag| *tag != self.own);
-        if let Some(tag) = tag {
+    /// Adds peers in the order of their names while there is room; gives those for whom there is none. Only a name of
+    /// this zone's fleet is a peer (F-44), and the own tag never is: not behind another prefix either.
+    fn add_all<'a>(&mut self, names: impl IntoIterator<Item = &'a DomainName>) -> BTreeSet<GeoTag> {
+        let mut tags = self.tags();
+        let mut left_out = BTreeSet::new();
+        for name in names {
+            let tag = self.zone.geo_tag(&self.prefix, name).filter(|tag| *tag != self.own);
+            let Some(tag) = tag else { continue };
+            if tags.len() >= MOST_PEERS && !tags.contains(&tag) {
+                left_out.insert(tag);
+                continue;
+            }
+            tags.insert(tag.clone());
             let peer = Peer { tag, missing_at_parent: 0, missing_at_provider: 0 };
             self.peers.entry(name.clone()).or_insert(peer);
         }
+        left_out
     }
 }
 
@@ -244,5 +266,30 @@ mod tests {
         roster.hear(Source::Parent, &names(&[]));
         // On its way into the parent's servers, or out of them: no reason to ask more often.
         assert_eq!(wanted(&roster), (false, false));
+    }
+
+    #[test]
+    fn a_zone_has_so_many_peers_and_no_known_one_makes_room_for_a_new_one() {
+        let numbered = |numbers: std::ops::Range<usize>| -> Vec<String> {
+            numbers.map(|number| format!("gslb-ns-c{number:03}-cloud.example.com")).collect()
+        };
+        let seen = |texts: &[String]| Sighting::Names(texts.iter().map(|text| name(text)).collect());
+        let tags = |texts: &[&str]| texts.iter().map(|text| GeoTag::parse(text).unwrap()).collect();
+        let mut roster = roster("gslb-ns-", &[US]);
+        roster.hear(Source::Parent, &seen(&numbered(0..65)));
+        assert_eq!((roster.tags().len(), roster.left_out()), (MOST_PEERS, tags(&["c063", "c064"])));
+        assert!(peers(&roster).contains(&"us"));
+        // A second name of a member is no second member.
+        let second = [numbered(0..65), vec!["my-c000-cloud.example.com".to_owned()]].concat();
+        roster.hear(Source::Provider, &seen(&second));
+        assert_eq!((roster.tags().len(), roster.left_out()), (MOST_PEERS, tags(&["c063", "c064"])));
+        // `us` has left after the third read without it, and its place is taken by the next.
+        let moves: Vec<String> = [Source::Parent, Source::Provider]
+            .repeat(2)
+            .into_iter()
+            .map(|source| told(roster.hear(source, &seen(&numbered(0..65)))).concat())
+            .collect();
+        assert_eq!(moves, ["", "", "", "+c063-us"]);
+        assert_eq!(roster.left_out(), tags(&["c064"]));
     }
 }

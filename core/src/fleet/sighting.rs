@@ -7,7 +7,7 @@ use crate::name::DomainName;
 use crate::reply::rcode;
 
 /// Where a delegation is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The parent zone's servers, over DNS.
     Parent,

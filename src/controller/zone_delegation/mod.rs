@@ -95,7 +95,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
     let glue = cluster::glue(context, now);
     let own: BTreeSet<IpAddr> = glue.iter().flat_map(|glue| &glue.targets).copied().map(IpAddr::V4).collect();
-    let mut conditions = vec![accepted];
+    let mut conditions = Vec::new();
     let mut discovery = Discovery::begin(pass, object, claimant.zone(), &memory);
     // Beside the provider, who may be slow: the first publication waits only seconds for the members.
     let provided = async {
@@ -122,6 +122,8 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
             conditions.push(Condition::bad(ConditionKind::InSync, error.reason(), message));
         }
     }
+    // First of all: `Ready` lends its words from the first that is not true.
+    conditions.insert(0, report::with_left_out(accepted, &context.fleet.left_out(claimant.zone().name())));
     discovery.end(&mut memory);
     pass.zones.keep(&object.name_any(), memory.clone());
     let listed = match &glue {

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use gslb_core::condition::{Condition, ConditionKind, ready};
+use gslb_core::fleet::MOST_PEERS;
+use gslb_core::name::GeoTag;
 use gslb_crds::zone_delegation::DnsServer;
 use gslb_crds::{ZoneDelegation, ZoneDelegationStatus};
 use jiff::Timestamp;
@@ -16,6 +18,8 @@ use crate::controller::write::{Live, Need, Write};
 
 /// Name of this kind in memories and of its status as a kind of write.
 pub(crate) const WHAT: &str = "ZoneDelegation";
+/// Clusters that one sentence names. No outside reference.
+const MOST_NAMED: usize = 10;
 
 /// Writes the status if it says something new, and one event per transition.
 pub(crate) async fn report(
@@ -67,4 +71,38 @@ fn sorted(servers: BTreeSet<DnsServer>) -> Vec<DnsServer> {
 /// The condition `Accepted` of a zone that can be acted on.
 pub(crate) fn accepted() -> Condition {
     Condition::good(ConditionKind::Accepted, "Accepted", "the zone and its parent are accepted")
+}
+
+/// As [`accepted`], with the clusters for which there is no room in the fleet. What is wrong with the zone goes before.
+pub(crate) fn with_left_out(accepted: Condition, left_out: &BTreeSet<GeoTag>) -> Condition {
+    if left_out.is_empty() || !accepted.is_true() {
+        return accepted;
+    }
+    let named = left_out.iter().take(MOST_NAMED).map(GeoTag::as_str).collect::<Vec<_>>().join(", ");
+    let more = match left_out.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "{named}{more} of the delegation are no members of the fleet, because {MOST_PEERS} others are; remove name servers that are no clusters from the parent zone, or list the fleet in EXT_GSLB_CLUSTERS_GEO_TAGS"
+    );
+    Condition::good(ConditionKind::Accepted, "PeersLeftOut", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_without_room_are_told_by_name_and_no_problem_of_the_zone_is_hidden() {
+        let tags: BTreeSet<GeoTag> =
+            (0..12).map(|number| GeoTag::parse(&format!("c{number:02}")).unwrap()).collect();
+        let told = with_left_out(accepted(), &tags);
+        let sentence = "c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 2 more of the delegation are no members of the fleet, because 64 others are; ";
+        assert!(told.message.starts_with(sentence), "{}", told.message);
+        assert_eq!((told.is_true(), told.reason), (true, "PeersLeftOut"));
+        let bad = Condition::bad(ConditionKind::Accepted, "SpecInvalid", "wrong");
+        assert_eq!(with_left_out(bad.clone(), &tags), bad);
+        assert_eq!(with_left_out(accepted(), &[].into()), accepted());
+    }
 }
