@@ -19,6 +19,7 @@ use crate::health::{Health, HealthPolicy};
 use crate::name::{DomainName, GeoTag};
 use crate::peer::ToldState;
 use crate::published::{EmptyAnswer, UnansweredHost, UnansweredHosts};
+use crate::reference::KindUnread;
 use crate::strategy::{Accepted, RawStrategy};
 use crate::ttl::Ttl;
 use crate::zone::{HostProblem, Zone, zone_of};
@@ -89,6 +90,8 @@ pub struct Observation<'a> {
     pub services: BTreeMap<ServiceName, Health>,
     /// Services that are only another name for something outside and so never have endpoints.
     pub external_names: BTreeSet<ServiceName>,
+    /// Kinds that were read before and cannot be read any more: what was read of them stands.
+    pub refused: Vec<KindUnread>,
     /// What the referenced object names and nothing comes of, as sentences.
     pub ignored: Vec<String>,
     /// This cluster's addresses.

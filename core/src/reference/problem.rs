@@ -35,6 +35,25 @@ impl KindUnread {
         }
     }
 
+    /// The sentence for a kind that was read before.
+    pub fn sentence_after_reading(&self) -> String {
+        let (kind, resource) = (self.kind.kind(), self.kind.resource());
+        let (what, fix) = match self.why {
+            Unread::NotInstalled => (
+                format!("{kind} is not installed in this cluster any more"),
+                "install its CustomResourceDefinition".to_owned(),
+            ),
+            Unread::Forbidden => (
+                format!("gslb-bridge may not read {resource} any more"),
+                "give its ServiceAccount the verbs list and watch on them in all namespaces".to_owned(),
+            ),
+            Unread::NotRead => {
+                (format!("{resource} cannot be read"), "see the log of gslb-bridge".to_owned())
+            }
+        };
+        format!("{what}, so what was read before stands; {fix}")
+    }
+
     fn sentence(&self) -> String {
         let (kind, resource, version) = (self.kind.kind(), self.kind.resource(), self.kind.version());
         match self.why {

@@ -46,9 +46,10 @@ pub(crate) fn observe<'a>(
 ) -> Result<Seen<'a>, Timestamp> {
     let id = gslb.id();
     let mut dependencies = BTreeSet::new();
-    let mut reader = Reader { context, gslb: &id, zones, dependencies: &mut dependencies, now };
+    let mut reader = Reader::new(context, &id, zones, &mut dependencies, now);
     let mut referenced = reader.resolve(gslb, ingress)?;
     let (exposed, held_until) = reader.addresses(&gslb, &mut referenced)?;
+    let (refused, look_again) = (reader.refused, reader.look_again);
     let known = known_servers(&gslb);
     let services = health_of(context, &id, &referenced.resolution, &known, &mut dependencies);
     let external_names = external_names(context, &services);
@@ -70,6 +71,7 @@ pub(crate) fn observe<'a>(
             known,
             services,
             external_names,
+            refused,
             ignored: referenced.ignored,
             exposed,
             zones,
@@ -83,7 +85,7 @@ pub(crate) fn observe<'a>(
             last_resort: signed(context.settings.periods.last_resort),
         },
         endpoint,
-        look_again: held_until,
+        look_again: held_until.into_iter().chain(look_again).min(),
         affected,
     };
     look_at_hosts(context, &id.key, twins, &mut seen, now);
@@ -94,7 +96,8 @@ pub(crate) fn observe<'a>(
 pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones: &[Zone]) {
     let id = gslb.id();
     let now = context.now();
-    let mut reader = Reader { context, gslb: &id, zones, dependencies: &mut BTreeSet::new(), now };
+    let mut dependencies = BTreeSet::new();
+    let mut reader = Reader::new(context, &id, zones, &mut dependencies, now);
     let known = known_servers(&gslb);
     let resolution = match reader.resolve(gslb, Ok(())) {
         Ok(referenced) => referenced.resolution,
