@@ -101,7 +101,9 @@ async fn until_read(context: &Context) {
         match in_time(api(context).get_opt(NAME)).await {
             Ok(stored) => {
                 if let Some(stored) = stored {
-                    context.book.restore(parse(&stored), context.now());
+                    let (views, damaged) = parse(&stored);
+                    tell(&damaged);
+                    context.book.restore(views, context.now());
                 }
                 context.memory.read.store(true, Ordering::Relaxed);
             }
@@ -111,6 +113,18 @@ async fn until_read(context: &Context) {
                 pause = longer(pause);
             }
         }
+    }
+}
+
+/// Warns of keys that cannot be read: once, because they are read at the start only.
+fn tell(damaged: &[(&str, String)]) {
+    for (key, error) in damaged {
+        tracing::warn!(
+            name = NAME,
+            key,
+            error,
+            "Stored views of a peer cannot be read and are left out; remove the key from the ConfigMap, it is written anew."
+        );
     }
 }
 
@@ -138,10 +152,18 @@ fn render(views: &Stored) -> BTreeMap<String, String> {
     views.iter().map(|(tag, hosts)| (tag.to_string(), json!(hosts).to_string())).collect()
 }
 
-fn parse(stored: &ConfigMap) -> Stored {
-    let data = stored.data.iter().flatten();
-    data.filter_map(|(tag, hosts)| Some((GeoTag::parse(tag).ok()?, serde_json::from_str(hosts).ok()?)))
-        .collect()
+/// What can be used of the stored views, and the keys of what cannot, each with what is wrong.
+fn parse(stored: &ConfigMap) -> (Stored, Vec<(&str, String)>) {
+    let mut views = Stored::new();
+    let mut damaged = Vec::new();
+    for (key, hosts) in stored.data.iter().flatten() {
+        let tag = GeoTag::parse(key).map_err(|problem| problem.to_string());
+        match tag.and_then(|tag| Ok((tag, serde_json::from_str(hosts).map_err(|error| error.to_string())?))) {
+            Ok((tag, hosts)) => drop(views.insert(tag, hosts)),
+            Err(problem) => damaged.push((key.as_str(), problem)),
+        }
+    }
+    (views, damaged)
 }
 
 #[cfg(test)]
@@ -161,7 +183,15 @@ mod tests {
         let views = Stored::from([(GeoTag::parse("us").unwrap(), [(host, remembered)].into())]);
         let mut data = render(&views);
         data.insert("za".into(), "{".into());
+        data.insert("a peer".into(), "{}".into());
         let stored = ConfigMap { data: Some(data), ..ConfigMap::default() };
-        assert_eq!(parse(&stored), views);
+        let damaged = [("a peer", "geo tag \"a peer\""), ("za", "EOF")];
+        let (read, left_out) = parse(&stored);
+        assert_eq!(read, views);
+        assert_eq!(left_out.len(), damaged.len());
+        for ((key, problem), (damaged, start)) in left_out.iter().zip(damaged) {
+            assert_eq!(*key, damaged);
+            assert!(problem.starts_with(start), "{problem}");
+        }
     }
 }
