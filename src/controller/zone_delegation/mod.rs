@@ -255,11 +255,13 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     if !object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
         return Ok(Action::await_change());
     }
+    let mut version = object.resource_version();
     let left = match (object.spec.do_finalize, &pass.provider, accept(context, object)) {
         (true, Some(provision), Ok((claimant, _))) => {
-            if let Some(again) = withdraw(pass, provision, object, claimant).await? {
+            if let Some(again) = withdraw(pass, provision, object, claimant.clone()).await? {
                 return Ok(again);
             }
+            version = tell_withdrawn(context, object, &claimant).await?.or(version);
             None
         }
         // The older object stands for the zone, and keeps the entry.
@@ -276,7 +278,7 @@ async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         let what = (report::WHAT, Key::of(object));
         context.announcer.warn(what, "DelegationLeft", note, &object.object_ref(&())).await;
     }
-    release(context, object).await?;
+    release(context, object, version).await?;
     pass.zones.forget(&object.name_any());
     Ok(Action::await_change())
 }
@@ -320,6 +322,29 @@ async fn withdraw(
     Ok(Some(next(context, &memory, Asking { provider: true, parent: false, members: false })))
 }
 
+/// Tells that this cluster's part is over, where finalizers of others hold the object on: what its status said before
+/// is not true any more, and nobody would correct it. Gives the version of the object, if that was written.
+async fn tell_withdrawn(
+    context: &Context,
+    object: &ZoneDelegation,
+    claimant: &Claimant,
+) -> kube::Result<Option<String>> {
+    let others = foreign_finalizers(object).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if others.is_empty() {
+        return Ok(None);
+    }
+    let message = format!(
+        "this cluster has left the delegation and looks at it no more; the object stays until its other finalizers are removed ({others})"
+    );
+    let withdrawn = Condition::bad(ConditionKind::InSync, "Withdrawn", message);
+    let servers = servers(context, claimant.zone(), claimant, &BTreeSet::new());
+    report::report(context, object, servers, vec![withdrawn], context.now()).await
+}
+
+fn foreign_finalizers(object: &ZoneDelegation) -> impl Iterator<Item = &String> {
+    object.finalizers().iter().filter(|finalizer| *finalizer != marks::ZONE_DELEGATION_FINALIZER)
+}
+
 async fn ensure_finalizer(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {
     if object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
         return Ok(());
@@ -338,15 +363,15 @@ async fn ensure_finalizer(context: &Context, object: &ZoneDelegation) -> Result<
     Ok(())
 }
 
-/// Takes our finalizer away, and nothing that came or went meanwhile.
-async fn release(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {
+/// Takes our finalizer away from this version of the object, and nothing that came or went meanwhile.
+async fn release(
+    context: &Context,
+    object: &ZoneDelegation,
+    version: Option<String>,
+) -> Result<(), PassError> {
     let api: Api<ZoneDelegation> = Api::all(context.client.clone());
-    let rest: Vec<&String> = object
-        .finalizers()
-        .iter()
-        .filter(|finalizer| *finalizer != marks::ZONE_DELEGATION_FINALIZER)
-        .collect();
-    let body = json!({"metadata": {"resourceVersion": object.resource_version(), "finalizers": rest}});
+    let rest: Vec<&String> = foreign_finalizers(object).collect();
+    let body = json!({"metadata": {"resourceVersion": version, "finalizers": rest}});
     match in_time(api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(&body))).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

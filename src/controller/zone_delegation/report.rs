@@ -21,14 +21,15 @@ pub(crate) const WHAT: &str = "ZoneDelegation";
 /// Clusters that one sentence names. No outside reference.
 const MOST_NAMED: usize = 10;
 
-/// Writes the status if it says something new, and one event per transition.
+/// Writes the status if it says something new, and one event per transition. Gives the version that the object has
+/// after a write.
 pub(crate) async fn report(
     context: &Context,
     object: &ZoneDelegation,
     servers: BTreeSet<DnsServer>,
     mut conditions: Vec<Condition>,
     now: Timestamp,
-) -> kube::Result<()> {
+) -> kube::Result<Option<String>> {
     let key = Key::of(object);
     let needed: Vec<&Condition> = conditions.iter().collect();
     conditions.push(ready(&needed, "the delegation is served and holds this cluster's name server"));
@@ -57,10 +58,10 @@ pub(crate) async fn report(
             context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await;
         // The events are not told again, so they go out whatever became of the status.
         context.announcer.publish(&events, &object.object_ref(&())).await;
-        return unless_gone(written).map(drop);
+        return Ok(unless_gone(written)?.and_then(|object| object.resource_version()));
     }
     context.announcer.publish(&events, &object.object_ref(&())).await;
-    Ok(())
+    Ok(None)
 }
 
 /// By name, then address, both as plain text (contract §1.4).
