@@ -21,6 +21,7 @@ use crate::controller::Provision;
 use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
 use crate::controller::context::Context;
+use crate::controller::gslb::ingress_writes::IngressWrites;
 use crate::controller::kinds::Kinds;
 use crate::controller::names::Names;
 use crate::controller::registry::Registry;
@@ -155,6 +156,7 @@ async fn start(
         names: Names::default(),
         questions: Arc::clone(&questions),
         writer: Writer::default(),
+        ingress_writes: IngressWrites::default(),
         addresses: std::sync::Mutex::default(),
         migrations: std::sync::Mutex::default(),
         metrics,

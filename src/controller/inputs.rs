@@ -302,6 +302,7 @@ pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
         }
     }
     context.addresses.lock().expect("no panic while the addresses are locked").remove(id);
+    context.ingress_writes.forget(id);
 }
 
 fn store<K>(writer: &mut StoreWriter<K>, event: &watcher::Result<Event<K>>)

@@ -48,14 +48,6 @@ pub(crate) enum PassError {
     /// The Kubernetes API refused or did not answer.
     #[error("the Kubernetes API did not do what was asked")]
     Kubernetes(#[from] kube::Error),
-    /// Only the embedded Ingress of a Gslb is missing; all else is done.
-    #[error("the embedded Ingress could not be written")]
-    Ingress {
-        #[source]
-        error: kube::Error,
-        /// Something else of the Gslb has a deadline.
-        at_most: Option<Duration>,
-    },
 }
 
 /// A write to an object that is gone is done.
