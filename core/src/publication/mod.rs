@@ -66,6 +66,24 @@ pub enum Resolution {
     },
 }
 
+impl Resolution {
+    /// The hosts that the reference names, or `known`: those that it named when it last worked.
+    pub fn servers<'a>(&'a self, known: &'a [Server]) -> &'a [Server] {
+        match self {
+            Self::Found(servers) => servers,
+            Self::Invalid { .. } | Self::Failed { .. } => known,
+        }
+    }
+
+    /// As [`Self::servers`], without those whose Services say nothing: what certainly is not there has no health.
+    pub fn living<'a>(&'a self, known: &'a [Server]) -> &'a [Server] {
+        match self {
+            Self::Found(_) | Self::Invalid { .. } => self.servers(known),
+            Self::Failed { .. } => &[],
+        }
+    }
+}
+
 /// What the live DNSEndpoint says about one host, to stand while the peers have not given their first verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
@@ -114,16 +132,6 @@ pub struct Observation<'a> {
     pub members: &'a Members,
     /// `LAST_RESORT_SECONDS`.
     pub last_resort: SignedDuration,
-}
-
-impl Observation<'_> {
-    /// The hosts that the reference names, or named when it last worked.
-    fn servers(&self) -> &[Server] {
-        match &self.resolution {
-            Resolution::Found(servers) => servers,
-            Resolution::Invalid { .. } | Resolution::Failed { .. } => &self.known,
-        }
-    }
 }
 
 /// A peer's view of a host with the words for the status.
@@ -231,7 +239,7 @@ pub fn servable_hosts(servers: &[Server], zones: &[Zone]) -> BTreeSet<DomainName
 fn served_hosts(seen: &Observation<'_>) -> (Vec<Served>, Vec<HostProblem>) {
     let mut hosts: Vec<Served> = Vec::new();
     let mut problems = Vec::new();
-    for server in seen.servers().iter().filter(|server| !server.host.is_empty()) {
+    for server in seen.resolution.servers(&seen.known).iter().filter(|server| !server.host.is_empty()) {
         match check(seen, &server.host) {
             Ok(host) => match hosts.iter_mut().find(|known| known.host == host) {
                 Some(known) => known.services.extend(server.services.iter().cloned()),

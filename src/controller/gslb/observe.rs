@@ -109,10 +109,7 @@ pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones
 
 /// Who else wants the hosts, and what the peers say about them.
 fn look_at_hosts(context: &Context, key: &Key, twins: &Twins, seen: &mut Seen<'_>, now: Timestamp) {
-    let servers = match &seen.observation.resolution {
-        Resolution::Found(servers) => servers,
-        Resolution::Invalid { .. } | Resolution::Failed { .. } => &seen.observation.known,
-    };
+    let servers = seen.observation.resolution.servers(&seen.observation.known);
     for host in servable_hosts(servers, seen.observation.zones) {
         if let Some(rival) = &twins.rival {
             seen.observation.taken.insert(host, rival.to_string());
@@ -138,21 +135,18 @@ fn want(
     known: &[Server],
     zones: &[Zone],
 ) -> Option<Vec<Key>> {
-    let servers = match resolution {
-        Resolution::Found(servers) => servers,
-        Resolution::Invalid { .. } | Resolution::Failed { .. } => known,
-    };
     if twins.rival.is_some() {
         return None;
     }
-    let hold = raw_strategy(&gslb.spec.strategy).accept().ok().and_then(|accepted| accepted.hold);
+    let accepted = raw_strategy(&gslb.spec.strategy).accept().ok();
+    let hold = accepted.as_ref().and_then(|accepted| accepted.hold);
     let hold = hold.map_or_else(|| context.default_hold(), signed);
-    let accepted = raw_strategy(&gslb.spec.strategy).accept().is_ok()
+    let accepted = accepted.is_some()
         || context.endpoints.get(&Key::of(gslb)).is_some_and(|facts| facts.in_force().is_some());
     // What certainly is not there serves nothing either: its hosts are kept, behind whoever can serve them.
     let referent_gone = matches!(resolution, Resolution::Failed { .. });
     let hosts: BTreeMap<DomainName, _> =
-        servable_hosts(servers, zones).into_iter().map(|host| (host, hold)).collect();
+        servable_hosts(resolution.servers(known), zones).into_iter().map(|host| (host, hold)).collect();
     context.registry.want(&Key::of(gslb), Wants { hosts, created: twins.created, accepted, referent_gone })
 }
 
@@ -163,12 +157,8 @@ fn health_of(
     known: &[Server],
     dependencies: &mut BTreeSet<Dependency>,
 ) -> BTreeMap<ServiceName, Health> {
-    let servers = match resolution {
-        Resolution::Found(servers) => servers,
-        Resolution::Invalid { .. } => known,
-        Resolution::Failed { .. } => return BTreeMap::new(),
-    };
-    let services: BTreeSet<&ServiceName> = servers.iter().flat_map(|server| &server.services).collect();
+    let services: BTreeSet<&ServiceName> =
+        resolution.living(known).iter().flat_map(|server| &server.services).collect();
     let watched: Vec<Dependency> = services.iter().map(|service| Dependency::service(service)).collect();
     context.registry.depend(gslb, watched.iter().cloned());
     dependencies.extend(watched);
