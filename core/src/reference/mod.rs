@@ -1,10 +1,12 @@
 //! What a Gslb refers to: which kinds, which object, and the hosts and Services that it names (contract §2.4).
 
+mod gateway;
 mod kind;
 mod problem;
 #[cfg(test)]
 mod tests;
 
+pub use gateway::{IstioGateway, only_gateway};
 pub use kind::ObjectKind;
 pub use problem::{AddressProblem, KindUnread, Last, ReferenceProblem, Unread};
 
