@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Found, Sighting, Source};
+use crate::absence::ABSENCES;
 use crate::name::{DomainName, GeoTag};
 use crate::zone::{NsPrefix, Zone};
-
-/// Reads in a row without a member, at every source that is read, after which it has left. As many as for a peer's
-/// addresses; no outside reference.
-const ABSENCES: u8 = 3;
 
 /// Clusters besides this one that the delegation of a zone makes members. Each is asked about every host of the zone
 /// with every sweep, and a fleet has a handful; who may write to the parent zone must not be able to have thousands of

@@ -15,16 +15,13 @@ use super::embedded::{self, Failed, Unwritten};
 use super::group::{Guarded, Id};
 use crate::controller::cache::Chain;
 use crate::controller::context::Context;
-use crate::controller::{Trigger, Triggers};
+use crate::controller::{RETRY, Trigger, Triggers};
 
 /// Ingresses that are written at once. No outside reference.
 const AT_ONCE: usize = 16;
 /// How long a pass waits for a write that nothing is known of yet: most are done by then, and what comes of them is
 /// told at once. No outside reference.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// First pause after a write that failed; doubles up to the longest, as for passes.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Handle around the writes.
 #[derive(Debug)]
@@ -179,7 +176,8 @@ impl Entry {
 
     fn finish(&mut self, wish: Value, failed: Option<&Failed>, now: Timestamp) -> bool {
         self.running = None;
-        let pause = failed.filter(|failed| failed.error.is_some()).map(|_| self.pause());
+        let failure = failed.filter(|failed| failed.error.is_some());
+        let pause = failure.map(|_| RETRY.next(&mut self.failures));
         if pause.is_none() {
             self.failures = 0;
         }
@@ -190,12 +188,6 @@ impl Entry {
         let differs = before.is_some_and(|before| before.unwritten != unwritten);
         self.outcome = Some(Outcome { wish, unwritten });
         std::mem::take(&mut self.unheard) || differs
-    }
-
-    fn pause(&mut self) -> Duration {
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10)).min(LONGEST_PAUSE);
-        self.failures = self.failures.saturating_add(1);
-        pause
     }
 }
 

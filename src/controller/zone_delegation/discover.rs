@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use gslb_core::doubling::Doubling;
 use gslb_core::fleet::{Move, Sighting, Source};
 use gslb_core::zone::Zone;
 use gslb_crds::ZoneDelegation;
@@ -15,16 +16,16 @@ use crate::controller::context::Context;
 use crate::controller::{Pass, Trigger};
 use crate::peer::fleet;
 
-/// First pause before the parent is asked again while nobody has said who the members are, or while one is missing;
-/// doubles up to a minute, or up to the period if that is shorter.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Pauses before the parent is asked again while nobody has said who the members are, or while one is missing; the
+/// period if that is shorter. No outside reference.
+const SOON: Doubling = Doubling { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
 /// When a zone's members are looked for again.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Schedule {
     next: Option<Timestamp>,
-    pause: Option<Duration>,
+    /// Looks in a row that ask for another one soon.
+    hurried: u32,
     started: bool,
 }
 
@@ -40,8 +41,11 @@ impl Schedule {
     /// After a look. `soon`: something has to be looked at again before the period is over.
     fn looked(&mut self, soon: bool, period: Option<Duration>, now: Timestamp) {
         self.started = true;
-        self.pause = soon.then(|| self.pause.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE)));
-        self.next = self.pause.into_iter().chain(period).min().and_then(|pause| now.checked_add(pause).ok());
+        let pause = soon.then(|| SOON.next(&mut self.hurried));
+        if !soon {
+            self.hurried = 0;
+        }
+        self.next = pause.into_iter().chain(period).min().and_then(|pause| now.checked_add(pause).ok());
     }
 }
 
@@ -106,7 +110,7 @@ impl<'a> Discovery<'a> {
         let context = &self.pass.context;
         let wants = |source| context.fleet.asks_for(self.zone.name(), source);
         let soon = wants(Source::Parent) || wants(Source::Provider);
-        if self.found && (self.asked || (soon && memory.discovery.pause.is_none())) {
+        if self.found && (self.asked || (soon && memory.discovery.hurried == 0)) {
             let period = context.settings.periods.zone_delegation;
             memory.discovery.looked(soon, period, context.now());
         }

@@ -10,6 +10,7 @@ use gslb_core::changelog::{
 use gslb_core::claim::{Claim, Claimant};
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
+use gslb_core::doubling::Doubling;
 use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
 use gslb_core::plan::plan;
@@ -26,10 +27,8 @@ use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 use crate::metrics::Metrics;
 
-/// First pause after a provider failed; doubles with every further failure.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause after a provider failed.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Pauses after a provider failed. No outside reference.
+const RETRY: Doubling = Doubling { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// How soon a changed secret is noticed: by asking, while the provider itself holds back the log-in.
 const SECRET_PAUSE: Duration = Duration::from_secs(5);
 /// How often a change that waits for approval is looked at.
@@ -385,8 +384,7 @@ fn standing(
 fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
     let kind = ConditionKind::InSync;
     let zone = visit.desired.claimant().zone().name();
-    let backoff = FIRST_PAUSE.saturating_mul(1 << memory.failures.min(10)).min(LONGEST_PAUSE);
-    memory.failures = memory.failures.saturating_add(1);
+    let backoff = RETRY.next(&mut memory.failures);
     let (condition, pause) = match stop {
         Stop::Provider(error) => {
             let chain = crate::controller::cache::Chain(error);
