@@ -290,35 +290,10 @@ fn publish_host(
     publication: &mut Publication,
     now: Timestamp,
 ) {
-    let health = match &seen.resolution {
-        Resolution::Found(_) | Resolution::Invalid { .. } => {
-            let health = |name| seen.services.get(name).copied().unwrap_or(Health::NotFound);
-            seen.policy.judge(served.services.iter().map(health))
-        }
-        Resolution::Failed { .. } => Health::NotFound,
-    };
-    let peers = seen.peers.get(&served.host).into_iter().flatten();
-    let inputs = Inputs {
-        strategy: accepted.strategy.clone(),
-        own: Own { tag: seen.own.clone(), health, targets: seen.exposed.targets.clone() },
-        peers: peers.map(|(tag, peer)| (tag.clone(), peer.sight.clone())).collect(),
-        last_resort: seen.last_resort,
-    };
-    let mut decision = decide(&inputs, now);
-    if decision.answer == Answer::AllDown && !seen.members.are_known(&served.host) {
-        // A cluster that nobody has told of yet may be serving.
-        decision.answer = Answer::Unsure;
-    }
+    let health = health_of(seen, served);
+    let decision = decision_of(seen, accepted, served, health, now);
     let waiting = seen.waiting.contains(&served.host);
-    // `served_hosts` has checked the limits already.
-    let mut endpoints = host_endpoints(&served.host, &decision, accepted).unwrap_or_default();
-    if waiting {
-        endpoints.retain(|endpoint| endpoint.owner_name != served.host);
-        endpoints.extend(seen.standing.get(&served.host).map(|standing| standing.endpoint.clone()));
-    } else if decision.answer == Answer::Unsure && !seen.members.are_known(&served.host) {
-        // Who could be asked is not known, which is no word about those who were answered.
-        endpoints.extend(standing_of_others(seen, &served.host));
-    }
+    let endpoints = endpoints_of(seen, accepted, served, &decision);
     let own = endpoints.iter().find(|endpoint| endpoint.owner_name == served.host);
     let targets = own.map(|endpoint| endpoint.targets.clone()).unwrap_or_default();
     if targets.is_empty() {
@@ -340,6 +315,57 @@ fn publish_host(
         decision: (!waiting).then_some(decision),
         targets,
     });
+}
+
+fn health_of(seen: &Observation<'_>, served: &Served) -> Health {
+    match &seen.resolution {
+        Resolution::Found(_) | Resolution::Invalid { .. } => {
+            let health = |name| seen.services.get(name).copied().unwrap_or(Health::NotFound);
+            seen.policy.judge(served.services.iter().map(health))
+        }
+        Resolution::Failed { .. } => Health::NotFound,
+    }
+}
+
+fn decision_of(
+    seen: &Observation<'_>,
+    accepted: &Accepted,
+    served: &Served,
+    health: Health,
+    now: Timestamp,
+) -> Decision {
+    let peers = seen.peers.get(&served.host).into_iter().flatten();
+    let inputs = Inputs {
+        strategy: accepted.strategy.clone(),
+        own: Own { tag: seen.own.clone(), health, targets: seen.exposed.targets.clone() },
+        peers: peers.map(|(tag, peer)| (tag.clone(), peer.sight.clone())).collect(),
+        last_resort: seen.last_resort,
+    };
+    let mut decision = decide(&inputs, now);
+    if decision.answer == Answer::AllDown && !seen.members.are_known(&served.host) {
+        // A cluster that nobody has told of yet may be serving.
+        decision.answer = Answer::Unsure;
+    }
+    decision
+}
+
+/// The records of a host: what was decided, or what stands as long as that is not certain.
+fn endpoints_of(
+    seen: &Observation<'_>,
+    accepted: &Accepted,
+    served: &Served,
+    decision: &Decision,
+) -> Vec<Endpoint> {
+    // `served_hosts` has checked the limits already.
+    let mut endpoints = host_endpoints(&served.host, decision, accepted).unwrap_or_default();
+    if seen.waiting.contains(&served.host) {
+        endpoints.retain(|endpoint| endpoint.owner_name != served.host);
+        endpoints.extend(seen.standing.get(&served.host).map(|standing| standing.endpoint.clone()));
+    } else if decision.answer == Answer::Unsure && !seen.members.are_known(&served.host) {
+        // Who could be asked is not known, which is no word about those who were answered.
+        endpoints.extend(standing_of_others(seen, &served.host));
+    }
+    endpoints
 }
 
 /// The live record of a host without this cluster's own addresses.
