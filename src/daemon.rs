@@ -21,6 +21,7 @@ use crate::controller::Provision;
 use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
 use crate::controller::context::Context;
+use crate::controller::gslb::ingress_writes::IngressWrites;
 use crate::controller::kinds::Kinds;
 use crate::controller::names::Names;
 use crate::controller::registry::Registry;
@@ -141,7 +142,7 @@ async fn start(
     let (changed, changes) = mpsc::unbounded_channel();
     let questions = Arc::new(PeerQuestions::new(questions, settings.peer_ports()));
     let Vitals { metrics, progress, readiness } = vitals;
-    let fleet = Fleet::new(&settings, provider.is_some());
+    let fleet = Fleet::new(&settings);
     let context = Arc::new(Context {
         announcer: Announcer::new(client.clone(), settings.pod_name.clone()),
         client,
@@ -161,6 +162,7 @@ async fn start(
         names: Names::default(),
         questions: Arc::clone(&questions),
         writer: Writer::default(),
+        ingress_writes: IngressWrites::default(),
         addresses: std::sync::Mutex::default(),
         migrations: std::sync::Mutex::default(),
         metrics,

@@ -9,6 +9,7 @@
 //! | `object` | kind and namespace/name of any object |
 //! | `kind` | a kind of objects |
 //! | `name` | name of an object in the own namespace |
+//! | `key` | a key in the data of an object |
 //! | `zone` | a load-balanced zone |
 //! | `host` | a load-balanced name |
 //! | `cluster` | geo tag of this cluster |

@@ -25,6 +25,19 @@ pub struct Delegation {
     pub servers: Servers,
 }
 
+/// What the names of DNSEndpoints that hold delegations start with (contract §3.4).
+const OBJECT_PREFIX: &str = "k8gb-ns-extdns-";
+
+/// The DNSEndpoint that holds the delegation of a zone for external-dns: the prefix, and the zone with dashes for dots.
+pub fn object_name(zone: &DomainName) -> String {
+    format!("{OBJECT_PREFIX}{}", zone.dashed())
+}
+
+/// Whether a DNSEndpoint of this name holds a delegation.
+pub fn is_object_name(name: &str) -> bool {
+    name.starts_with(OBJECT_PREFIX)
+}
+
 impl Delegation {
     /// Every (name, address) pair: what two delegations are compared by. A name without glue gives one pair
     /// without an address.

@@ -19,9 +19,11 @@
 //!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`rivalry`]: how often what
 //!    somebody else undoes is written back.
 //! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
+//! 8. [`doubling`]: the pauses of whatever is tried again.
 //!
 //! [`few`] is the one container of its own.
 
+mod absence;
 pub mod annotated;
 pub mod change;
 pub mod changelog;
@@ -32,6 +34,7 @@ pub mod corefile;
 pub mod decision;
 pub mod delegation;
 pub mod delegation_proof;
+pub mod doubling;
 pub mod endpoint;
 pub mod exposure;
 pub mod few;

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::absence::ABSENCES;
 use crate::reply::NoWord;
 use crate::target::{Targets, is_usable};
 use crate::ttl::Ttl;
@@ -24,8 +25,6 @@ const SHORTEST_UNION: SignedDuration = SignedDuration::from_secs(30);
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// A load balancer that is being made gets its name in DNS within a minute or two. No outside reference.
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// Definite absences in a row that take the known addresses of a name away.
-const ABSENCES: u8 = 3;
 
 /// What one question brought.
 #[derive(Debug, Clone, PartialEq, Eq)]

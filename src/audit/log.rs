@@ -14,10 +14,11 @@ use serde_json::json;
 use tracing::warn;
 
 use super::error::AuditError;
-use super::persist::{in_time, persistently};
+use super::persist::persistently;
 use super::read::{self, Guarded};
 use super::ship::Shipper;
 use super::under_way::{Mark, UnderWay};
+use crate::kube_call::in_time;
 
 /// How often a stale writer may append while we take over, before we take it for the living one.
 const TAKE_OVER_ROUNDS: usize = 5;

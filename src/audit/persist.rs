@@ -1,19 +1,10 @@
-//! Calls of the API server that end: each attempt has a deadline, and doubt is tried again.
+//! Calls of the API server that are tried again while there is doubt about them.
 
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
-use tokio::time::timeout;
 
 use super::error::leaves_doubt;
-
-/// Longest wait for one answer of the API server: well above a slow etcd, below a Lease's renewal.
-const ATTEMPT: Duration = Duration::from_secs(5);
-
-/// One attempt with a deadline.
-pub(super) async fn in_time<T>(call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, kube::Error> {
-    timeout(ATTEMPT, call).await.unwrap_or_else(|late| Err(kube::Error::Service(Box::new(late))))
-}
 
 /// Tries again while the API server gives no definite answer.
 pub(super) async fn persistently<T, F>(mut call: impl FnMut() -> F) -> Result<T, kube::Error>

@@ -6,7 +6,7 @@ use kube::api::ListParams;
 use kube::core::DeserializeGuard;
 use kube::core::error_boundary::InvalidObject;
 
-use super::persist::in_time;
+use crate::kube_call::in_time;
 
 /// An object as listed: one that cannot be read does not hide its neighbours.
 pub type Guarded = DeserializeGuard<ProviderChange>;

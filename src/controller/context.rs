@@ -16,6 +16,7 @@ use super::announce::Announcer;
 use super::cache::{Cache, Key};
 use super::facts::{IngressFacts, ServiceFacts};
 use super::gslb::group::Id;
+use super::gslb::ingress_writes::IngressWrites;
 use super::gslb::live::EndpointFacts;
 use super::kinds::Kinds;
 use super::names::Names;
@@ -54,6 +55,7 @@ pub(crate) struct Context {
     pub(crate) names: Names,
     pub(crate) questions: Arc<PeerQuestions>,
     pub(crate) writer: Writer,
+    pub(crate) ingress_writes: IngressWrites,
     pub(crate) announcer: Announcer,
     /// The addresses that each Gslb had last; `None`: it is known to have none.
     pub(crate) addresses: Mutex<BTreeMap<Id, Option<LastAddresses>>>,

@@ -23,11 +23,11 @@ use super::context::Context;
 use super::gslb::live::EndpointFacts;
 use super::registry::Dependency;
 use super::zone_delegation::live::ZoneFacts;
-use gslb_provider_external_dns::is_delegation;
 
 use super::gslb::group::{ByGroup, Id};
 use super::{Trigger, Triggers, annotated, gslb, kinds, zone_delegation};
 use crate::watch_retry::Pauses;
+use gslb_core::delegation::is_object_name;
 use gslb_core::group::Group;
 use gslb_core::publication::ServiceName;
 use gslb_core::reference::ObjectKind;
@@ -139,7 +139,7 @@ fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
             if changed.after.is_none() {
                 context.writer.forget(gslb::apply::WHAT, changed.key);
             }
-            if changed.key.namespace == context.settings.namespace && is_delegation(&changed.key.name) {
+            if changed.key.namespace == context.settings.namespace && is_object_name(&changed.key.name) {
                 triggers.send(Trigger::AllZoneDelegations);
             }
             let version = changed.after.map(|facts| facts.live.resource_version.as_str());
@@ -315,6 +315,7 @@ pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
         }
     }
     context.addresses.lock().expect("no panic while the addresses are locked").remove(id);
+    context.ingress_writes.forget(id);
 }
 
 fn store<K>(writer: &mut StoreWriter<K>, event: &watcher::Result<Event<K>>)

@@ -35,6 +35,10 @@ pub(crate) const LAST_RETRY: Duration = Duration::from_secs(7);
 /// How long a pass waits for the first list of a kind, before it tells that the kind was not read.
 pub(crate) const FIRST_LIST: SignedDuration = SignedDuration::from_secs(5);
 
+/// How long the refusal of a kind that was read before stands without being repeated: longer than two tries are apart,
+/// of which the one that succeeds is not seen while nothing of the kind changes.
+const REFUSED: SignedDuration = SignedDuration::from_secs(20);
+
 /// Handle around the watched kinds.
 #[derive(Default)]
 pub(crate) struct Kinds {
@@ -53,8 +57,16 @@ struct Plain {
 pub(crate) struct Watched {
     kind: ObjectKind,
     pub(crate) facts: Cache<OptionalFacts>,
-    unread: Mutex<Option<Unread>>,
+    attempt: Mutex<Attempt>,
     since: Timestamp,
+}
+
+/// The last attempt to read a kind that has failed.
+#[derive(Debug, Default)]
+struct Attempt {
+    /// `None`: it was read since.
+    failure: Option<Unread>,
+    at: Option<Timestamp>,
 }
 
 /// What is known of a kind.
@@ -76,7 +88,7 @@ impl Kinds {
         let entry = watched.entry(kind).or_insert_with(|| {
             new.push(kind);
             self.asked.notify_one();
-            Arc::new(Watched { kind, facts: Cache::new(), unread: Mutex::new(None), since: now })
+            Arc::new(Watched { kind, facts: Cache::new(), attempt: Mutex::default(), since: now })
         });
         Arc::clone(entry)
     }
@@ -106,23 +118,33 @@ impl Watched {
             return Reading::Done;
         }
         let until = self.since + FIRST_LIST;
-        match self.unread().clone() {
+        match self.attempt().failure.clone() {
             Some(why) => Reading::Failed(KindUnread { kind: self.kind, why }),
             None if now < until => Reading::UnderWay(until),
             None => Reading::Failed(KindUnread { kind: self.kind, why: Unread::NotRead }),
         }
     }
 
+    /// Why the kind cannot be read any more after it was read whole, and until when that stands. Only what the API
+    /// server says of the kind itself: anything else passes.
+    pub(crate) fn refused(&self, now: Timestamp) -> Option<(KindUnread, Timestamp)> {
+        let attempt = self.attempt();
+        let until = attempt.at? + REFUSED;
+        let why = attempt.failure.clone().filter(|why| *why != Unread::NotRead)?;
+        (self.facts.is_synced() && now < until).then_some((KindUnread { kind: self.kind, why }, until))
+    }
+
     /// Notes what became of an attempt; tells whether that is news.
-    fn note(&self, unread: Option<Unread>) -> bool {
-        let mut known = self.unread();
-        let news = *known != unread;
-        *known = unread;
+    fn note(&self, failure: Option<Unread>, now: Timestamp) -> bool {
+        let mut attempt = self.attempt();
+        let over = self.facts.is_synced() && attempt.at.is_some_and(|at| now >= at + REFUSED);
+        let news = attempt.failure != failure || (over && failure.is_some());
+        *attempt = Attempt { at: failure.as_ref().map(|_| now), failure };
         news
     }
 
-    fn unread(&self) -> MutexGuard<'_, Option<Unread>> {
-        self.unread.lock().expect("no panic while the state is locked")
+    fn attempt(&self) -> MutexGuard<'_, Attempt> {
+        self.attempt.lock().expect("no panic while the attempt is locked")
     }
 }
 
@@ -175,12 +197,13 @@ fn note(
     event: &watcher::Result<Event<DynamicObject>>,
 ) {
     let error = match event {
-        Ok(Event::InitDone) => None,
-        Ok(_) => return,
+        // A list only begins with the first of these.
+        Ok(Event::Init | Event::InitApply(_)) => return,
+        Ok(Event::InitDone | Event::Apply(_) | Event::Delete(_)) => None,
         Err(error) => Some(error),
     };
     let why = error.map(why);
-    if !watched.note(why.clone()) {
+    if !watched.note(why.clone(), context.now()) {
         return;
     }
     // A complete list wakes them once it is taken in.

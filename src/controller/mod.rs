@@ -31,17 +31,17 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use tokio::sync::mpsc;
 
 use gslb_core::changelog::Who;
+use gslb_core::doubling::Doubling;
 use gslb_core::group::Group;
 use gslb_provider_contract::Provider;
 
 use crate::audit::ChangeLog;
 use crate::health::Progress;
 
-/// First pause after a pass that failed; doubles with every further failure.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// Longest pause after a pass that failed: k8gb's normal period, so that a mended cause is noticed as soon as
+/// Pauses after a pass that failed. The longest is k8gb's normal period, so that a mended cause is noticed as soon as
 /// there (F-10).
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+pub(crate) const RETRY: Doubling =
+    Doubling { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
 
 /// A pass that could not be finished. It is tried again.
 #[derive(Debug, thiserror::Error)]
@@ -49,14 +49,6 @@ pub(crate) enum PassError {
     /// The Kubernetes API refused or did not answer.
     #[error("the Kubernetes API did not do what was asked")]
     Kubernetes(#[from] kube::Error),
-    /// Only the embedded Ingress of a Gslb is missing; all else is done.
-    #[error("the embedded Ingress could not be written")]
-    Ingress {
-        #[source]
-        error: kube::Error,
-        /// Something else of the Gslb has a deadline.
-        at_most: Option<Duration>,
-    },
 }
 
 /// A write to an object that is gone is done.
@@ -153,10 +145,7 @@ impl Failures {
     /// The pause before the next try.
     pub(crate) fn pause(&self, object: &str) -> Duration {
         let mut failures = self.0.lock().expect("no panic while the failures are locked");
-        let count = failures.entry(object.to_owned()).or_default();
-        let pause = FIRST_PAUSE.saturating_mul(1 << (*count).min(10));
-        *count += 1;
-        pause.min(LONGEST_PAUSE)
+        RETRY.next(failures.entry(object.to_owned()).or_default())
     }
 
     /// The object's pass succeeded.
@@ -176,6 +165,6 @@ mod tests {
         let pauses: Vec<u128> = (0..8).map(|_| failures.pause("web/a").as_millis()).collect();
         assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
         failures.reset("web/a");
-        assert_eq!(failures.pause("web/a"), FIRST_PAUSE);
+        assert_eq!(failures.pause("web/a"), RETRY.first);
     }
 }

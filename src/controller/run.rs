@@ -79,6 +79,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         start.readiness.set_ready("inputs");
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
         tasks.spawn(names::run(Arc::clone(&context), triggers.clone()));
+        tasks.spawn(gslb::ingress_writes::follow(Arc::clone(&context), triggers.clone()));
         tasks.spawn(bootstrap(Arc::clone(&context)));
         tasks.spawn(annotated::run(Arc::clone(&pass), queues.ingresses));
         tasks.spawn(zone_delegation::corefile::keep(Arc::clone(&context)));
@@ -270,11 +271,7 @@ fn queue<K: Resource>(
 
 fn retry(object: &str, error: &PassError, pass: &Pass) -> Action {
     tracing::warn!(object, error = %Chain(error), "A pass failed; it is tried again.");
-    let pause = pass.failures.pause(object);
-    match error {
-        PassError::Ingress { at_most: Some(at_most), .. } => Action::requeue(pause.min(*at_most)),
-        PassError::Ingress { at_most: None, .. } | PassError::Kubernetes(_) => Action::requeue(pause),
-    }
+    Action::requeue(pass.failures.pause(object))
 }
 
 fn name_of_gslb(id: &Id) -> String {

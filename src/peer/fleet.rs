@@ -20,19 +20,16 @@ pub(crate) struct Fleet {
     prefix: NsPrefix,
     /// The fleet as it is configured; `None`: its members are found.
     listed: Option<BTreeSet<GeoTag>>,
-    /// Whether a provider is read besides the parents.
-    provider: bool,
     rosters: Mutex<BTreeMap<DomainName, Roster>>,
     changed: watch::Sender<u64>,
 }
 
 impl Fleet {
-    pub(crate) fn new(settings: &Settings, provider: bool) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             own: settings.geo_tag.clone(),
             prefix: settings.ns_prefix.clone(),
             listed: (!settings.finds_peers()).then(|| settings.static_peers()),
-            provider,
             rosters: Mutex::default(),
             changed: watch::Sender::new(0),
         }
@@ -59,15 +56,17 @@ impl Fleet {
         self.changed.subscribe()
     }
 
-    /// Keeps rosters of exactly these zones. `known`: the name servers that an earlier run told of.
-    fn keep(&self, zones: &[Zone], known: &BTreeSet<(DomainName, Ipv4Addr)>) {
+    /// Keeps rosters of exactly the zones that `look` gives, with the name servers that an earlier run told of. They
+    /// are looked up under our lock, so that of two callers the later one has the later list.
+    fn keep(&self, look: impl FnOnce() -> (Vec<Zone>, BTreeSet<(DomainName, Ipv4Addr)>)) {
         let mut rosters = self.lock();
+        let (zones, known) = look();
         rosters.retain(|_, roster| zones.contains(roster.zone()));
         for zone in zones {
             rosters.entry(zone.name().clone()).or_insert_with(|| {
                 let names = known.iter().map(|(name, _)| name);
                 let (prefix, own) = (self.prefix.clone(), self.own.clone());
-                Roster::new(zone.clone(), prefix, own, self.provider, names)
+                Roster::new(zone.clone(), prefix, own, names)
             });
         }
     }
@@ -85,6 +84,11 @@ impl Fleet {
             self.changed.send_modify(|version| *version += 1);
         }
         moves
+    }
+
+    /// The clusters of a zone's delegation for which there is no room in the fleet.
+    pub(crate) fn left_out(&self, zone: &DomainName) -> BTreeSet<GeoTag> {
+        self.lock().get(zone).map(Roster::left_out).unwrap_or_default()
     }
 
     /// Whether a source of a zone's delegation should be read again soon.
@@ -122,6 +126,44 @@ pub(crate) fn keep(context: &Context) -> bool {
     if !context.fleet.is_found() {
         return false;
     }
-    context.fleet.keep(&context.served_zones(), &context.known_servers());
+    context.fleet.keep(|| (context.served_zones(), context.known_servers()));
     context.book.set_members(|| context.fleet.members(), context.now())
+}
+
+#[cfg(test)]
+mod tests {
+    use gslb_core::fleet::Found;
+    use gslb_core::ttl::Ttl;
+
+    use super::*;
+
+    fn name(text: &str) -> DomainName {
+        DomainName::parse(text).unwrap()
+    }
+    fn tag(text: &str) -> GeoTag {
+        GeoTag::parse(text).unwrap()
+    }
+
+    /// While one caller looks the list up, no other one can keep a list.
+    #[test]
+    fn of_two_callers_the_later_one_has_the_later_list() {
+        let fleet = Fleet {
+            own: tag("eu"),
+            prefix: NsPrefix::new("gslb-ns-"),
+            listed: None,
+            rosters: Mutex::default(),
+            changed: watch::Sender::new(0),
+        };
+        let zone = Zone::new(name("cloud.example.com"), name("example.com"), Ttl::DEFAULT).unwrap();
+        let known = [(name("gslb-ns-us-cloud.example.com"), Ipv4Addr::new(198, 51, 100, 53))];
+        let look = || {
+            assert!(fleet.rosters.try_lock().is_err());
+            (vec![zone], known.into())
+        };
+        fleet.keep(look);
+        let found = Found { tags: [tag("eu"), tag("us")].into(), known: true };
+        assert_eq!(fleet.members(), Members::Found([(name("cloud.example.com"), found)].into()));
+        fleet.keep(|| (vec![], [].into()));
+        assert_eq!(fleet.members(), Members::Found([].into()));
+    }
 }

@@ -40,14 +40,15 @@ impl Glue {
         Self { plain: Mutex::default(), changed: watch::Sender::new(0), period }
     }
 
-    /// Keeps entries of exactly these names; `known` gives what an earlier run knew.
+    /// Keeps entries of exactly the names that `look` gives, with what an earlier run knew of them. They are looked up
+    /// under our lock, so that of two callers the later one has the later list.
     pub(crate) fn keep(
         &self,
-        names: BTreeMap<PeerName, GeoTag>,
-        known: &BTreeSet<(DomainName, Ipv4Addr)>,
+        look: impl FnOnce() -> (BTreeMap<PeerName, GeoTag>, BTreeSet<(DomainName, Ipv4Addr)>),
         now: Timestamp,
     ) {
         let mut plain = self.lock();
+        let (names, known) = look();
         let before = plain.entries.len();
         plain.entries.retain(|peer, entry| names.get(peer) == Some(&entry.tag));
         let mut changed = plain.entries.len() != before;
@@ -163,7 +164,7 @@ mod tests {
     fn glue(known: &[&str]) -> Glue {
         let glue = Glue::new(Duration::from_secs(30));
         let known = known.iter().map(|ip| (peer().1, ip.parse().unwrap())).collect();
-        glue.keep([(peer(), us())].into(), &known, at(0));
+        glue.keep(|| ([(peer(), us())].into(), known), at(0));
         glue
     }
     fn addresses(glue: &Glue) -> Option<Vec<String>> {
@@ -206,12 +207,24 @@ mod tests {
     fn a_peer_with_two_names_is_asked_at_the_addresses_of_both() {
         let glue = glue(&["198.51.100.53"]);
         let other = (peer().0, name("my-us-cloud.example.com"));
-        glue.keep([(peer(), us()), (other.clone(), us())].into(), &[].into(), at(0));
+        glue.keep(|| ([(peer(), us()), (other.clone(), us())].into(), [].into()), at(0));
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned()]));
         glue.hear(&other, found("198.51.100.54"), false, at(0));
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.53".to_owned(), "198.51.100.54".to_owned()]));
-        glue.keep([(other, us())].into(), &[].into(), at(1));
+        glue.keep(|| ([(other, us())].into(), [].into()), at(1));
         assert_eq!(addresses(&glue), Some(vec!["198.51.100.54".to_owned()]));
+    }
+
+    /// While one caller looks the list up, no other one can keep a list.
+    #[test]
+    fn of_two_callers_the_later_one_has_the_later_list() {
+        let glue = glue(&[]);
+        let look = || {
+            assert!(glue.plain.try_lock().is_err());
+            ([].into(), [].into())
+        };
+        glue.keep(look, at(1));
+        assert_eq!(glue.due(at(1)), (vec![], None));
     }
 
     /// Conformance 64.

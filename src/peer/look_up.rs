@@ -61,7 +61,7 @@ async fn look_up(context: &Context, questions: &PeerQuestions, peer: PeerName, t
 /// are members than before.
 pub(crate) fn keep(context: &Context) -> bool {
     let changed = fleet::keep(context);
-    let names = context.fleet.names(&context.served_zones());
-    context.glue.keep(names, &context.known_servers(), context.now());
+    let names = || context.fleet.names(&context.served_zones());
+    context.glue.keep(|| (names(), context.known_servers()), context.now());
     changed
 }

@@ -3,11 +3,11 @@
 //! What cannot be read is not absent: nothing is stored before the API server has said what there is.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use gslb_core::doubling::Doubling;
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::Remembered;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -19,11 +19,10 @@ use tokio::time::{sleep, timeout};
 use crate::controller::cache::Chain;
 use crate::controller::context::Context;
 use crate::controller::write::FIELD_MANAGER;
+use crate::kube_call::in_time;
 
 /// Name of the ConfigMap.
 pub(crate) const NAME: &str = "gslb-bridge-peer-views";
-/// Longest wait for one answer of the API server, as for the change log.
-const ATTEMPT: Duration = Duration::from_secs(5);
 /// Longest that a start waits for the stored views: two attempts. Without them only the last resort suffers, so
 /// one object must not keep the daemon from starting.
 const START: Duration = Duration::from_secs(10);
@@ -31,9 +30,8 @@ const START: Duration = Duration::from_secs(10);
 const LAST_STORE: Duration = Duration::from_secs(2);
 /// Transitions within this time are stored together.
 const COALESCE: Duration = Duration::from_secs(1);
-/// After a failure it is tried again after 1, 2, 4, … seconds, at most a minute.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Pauses after a failure. No outside reference.
+const RETRY: Doubling = Doubling { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
 type Stored = BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>>;
 
@@ -58,7 +56,7 @@ pub(crate) async fn keep(context: Arc<Context>) {
     let mut transitions = context.book.transitions();
     until_read(&context).await;
     let mut last = None;
-    let mut pause = FIRST_PAUSE;
+    let mut failures = 0;
     while transitions.changed().await.is_ok() {
         sleep(COALESCE).await;
         transitions.mark_unchanged();
@@ -69,12 +67,11 @@ pub(crate) async fn keep(context: Arc<Context>) {
         match in_time(store(&context, &views)).await {
             Ok(()) => {
                 last = Some(views);
-                pause = FIRST_PAUSE;
+                failures = 0;
             }
             Err(error) => {
                 tracing::warn!(error = %Chain(&error), name = NAME, "The peer views could not be stored.");
-                sleep(pause).await;
-                pause = longer(pause);
+                sleep(RETRY.next(&mut failures)).await;
                 transitions.mark_changed();
             }
         }
@@ -96,30 +93,35 @@ pub(crate) async fn keep_last(context: &Context) {
 /// Reads until the API server says what is stored, or that nothing is. What was heard meanwhile stays: it is
 /// newer.
 async fn until_read(context: &Context) {
-    let mut pause = FIRST_PAUSE;
+    let mut failures = 0;
     while !context.memory.read.load(Ordering::Relaxed) {
         match in_time(api(context).get_opt(NAME)).await {
             Ok(stored) => {
                 if let Some(stored) = stored {
-                    context.book.restore(parse(&stored), context.now());
+                    let (views, damaged) = parse(&stored);
+                    tell(&damaged);
+                    context.book.restore(views, context.now());
                 }
                 context.memory.read.store(true, Ordering::Relaxed);
             }
             Err(error) => {
                 tracing::warn!(error = %Chain(&error), name = NAME, "The stored peer views could not be read.");
-                sleep(pause).await;
-                pause = longer(pause);
+                sleep(RETRY.next(&mut failures)).await;
             }
         }
     }
 }
 
-fn longer(pause: Duration) -> Duration {
-    (2 * pause).min(LONGEST_PAUSE)
-}
-
-async fn in_time<T>(call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
-    timeout(ATTEMPT, call).await.unwrap_or_else(|late| Err(kube::Error::Service(Box::new(late))))
+/// Warns of keys that cannot be read: once, because they are read at the start only.
+fn tell(damaged: &[(&str, String)]) {
+    for (key, error) in damaged {
+        tracing::warn!(
+            name = NAME,
+            key,
+            error,
+            "Stored views of a peer cannot be read and are left out; remove the key from the ConfigMap, it is written anew."
+        );
+    }
 }
 
 async fn store(context: &Context, views: &BTreeMap<String, String>) -> kube::Result<()> {
@@ -138,10 +140,18 @@ fn render(views: &Stored) -> BTreeMap<String, String> {
     views.iter().map(|(tag, hosts)| (tag.to_string(), json!(hosts).to_string())).collect()
 }
 
-fn parse(stored: &ConfigMap) -> Stored {
-    let data = stored.data.iter().flatten();
-    data.filter_map(|(tag, hosts)| Some((GeoTag::parse(tag).ok()?, serde_json::from_str(hosts).ok()?)))
-        .collect()
+/// What can be used of the stored views, and the keys of what cannot, each with what is wrong.
+fn parse(stored: &ConfigMap) -> (Stored, Vec<(&str, String)>) {
+    let mut views = Stored::new();
+    let mut damaged = Vec::new();
+    for (key, hosts) in stored.data.iter().flatten() {
+        let tag = GeoTag::parse(key).map_err(|problem| problem.to_string());
+        match tag.and_then(|tag| Ok((tag, serde_json::from_str(hosts).map_err(|error| error.to_string())?))) {
+            Ok((tag, hosts)) => drop(views.insert(tag, hosts)),
+            Err(problem) => damaged.push((key.as_str(), problem)),
+        }
+    }
+    (views, damaged)
 }
 
 #[cfg(test)]
@@ -161,7 +171,15 @@ mod tests {
         let views = Stored::from([(GeoTag::parse("us").unwrap(), [(host, remembered)].into())]);
         let mut data = render(&views);
         data.insert("za".into(), "{".into());
+        data.insert("a peer".into(), "{}".into());
         let stored = ConfigMap { data: Some(data), ..ConfigMap::default() };
-        assert_eq!(parse(&stored), views);
+        let damaged = [("a peer", "geo tag \"a peer\""), ("za", "EOF")];
+        let (read, left_out) = parse(&stored);
+        assert_eq!(read, views);
+        assert_eq!(left_out.len(), damaged.len());
+        for ((key, problem), (damaged, start)) in left_out.iter().zip(damaged) {
+            assert_eq!(*key, damaged);
+            assert!(problem.starts_with(start), "{problem}");
+        }
     }
 }

@@ -176,6 +176,35 @@ async fn deletion_with_dofinalize_withdraws_the_own_entry_only() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_withdrawn_zone_that_somebody_else_holds_says_that_it_is_withdrawn() {
+    let cluster = Cluster::alone().with_provider();
+    delegate_to_us(&cluster);
+    let running = cluster.run();
+    joined(&cluster).await;
+    let mut zone = cluster.zone();
+    zone["spec"]["doFinalize"] = json!(true);
+    zone["metadata"]["finalizers"] = json!(["k8gb.io/finalizer", "example.com/audit"]);
+    cluster.api.put_object(zone).unwrap();
+    delete_zone(&cluster);
+    eventually("our finalizer is gone", || {
+        (cluster.zone()["metadata"]["finalizers"] == json!(["example.com/audit"])).then_some(())
+    })
+    .await;
+    let status = cluster.zone()["status"].clone();
+    let told: Vec<_> = status["conditions"].as_array().unwrap().iter().map(|told| &told["type"]).collect();
+    assert_eq!(told, ["InSync", "Ready"]);
+    let message = cluster.zone_tells("InSync", "False", "Withdrawn").await;
+    assert!(message.ends_with("until its other finalizers are removed (example.com/audit)"), "{message}");
+    assert_eq!(at_provider(&cluster).await, [US_NS]);
+    // Nobody looks at it any more, after a restart neither.
+    cluster.settle().await;
+    running.stop().await;
+    let _running = cluster.run();
+    pass(600).await;
+    assert_eq!(cluster.zone()["status"], status);
+}
+
+#[tokio::test(start_paused = true)]
 async fn deletion_waits_for_a_provider_that_fails() {
     let cluster = Cluster::alone().with_provider();
     delegate_to_us(&cluster);

@@ -131,6 +131,24 @@ async fn a_peer_that_only_the_provider_shows_is_found() {
     assert_eq!(cluster.moves().len(), 1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_parent_that_lists_any_number_of_clusters_makes_so_many_members_and_the_others_are_told() {
+    let cluster = fleet();
+    cluster.dns.delegate(PARENT, ZONE, &[EU_NS, US_NS]);
+    let _running = cluster.run();
+    cluster.serves(&[OWN, US_TARGET]).await;
+    cluster.lists(&[EU_NS, US_NS]).await;
+    let more: Vec<String> = (0..64).map(|number| format!("gslb-ns-c{number:02}-cloud.example.com")).collect();
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    cluster.dns.delegate(PARENT, ZONE, &[&[EU_NS, US_NS], &more[..]].concat());
+    let message = cluster.zone_tells("Accepted", "True", "PeersLeftOut").await;
+    assert!(message.starts_with("c63 of the delegation are no members of the fleet"), "{message}");
+    assert_eq!(cluster.moves().len(), 64);
+    cluster.serves(&[OWN, US_TARGET]).await;
+    cluster.dns.delegate(PARENT, ZONE, &[EU_NS, US_NS]);
+    cluster.zone_tells("Accepted", "True", "Accepted").await;
+}
+
 /// F-44.
 #[tokio::test(start_paused = true)]
 async fn foreign_name_servers_are_no_peers() {

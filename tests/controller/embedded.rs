@@ -1,7 +1,10 @@
 //! An Ingress inside a Gslb.
 
+use std::time::Duration;
+
 use gslb_mocks::kube::{Failure, Fault, Matcher};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::objects::{HOST, OWN, backend, gslb, ingress, round_robin, slice};
 use crate::world::{Cluster, eventually, pass};
@@ -226,6 +229,45 @@ async fn a_failover_goes_on_while_the_ingress_cannot_be_written() {
     pass(100).await;
     let tries = cluster.writes().iter().filter(|entry| entry.resource == "ingresses").count();
     assert!((2..10).contains(&tries), "{tries} tries in 100 s");
+    cluster.api.faults().clear();
+    let new = [("localtargets-new.cloud.example.com", &[OWN][..]), ("new.cloud.example.com", &[OWN])];
+    cluster.publishes("app", &new).await;
+    cluster.tells("app", "Resolved", "True", "Resolved").await;
+}
+
+/// An admission webhook that hangs.
+#[tokio::test(start_paused = true)]
+async fn a_write_of_the_ingress_that_hangs_holds_up_no_answer() {
+    let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
+    backend(&cluster.api, "app");
+    cluster.api.apply_object(embedding(&[HOST])).unwrap();
+    let _running = cluster.run();
+    made(&cluster).await;
+    show(&cluster, &[OWN]);
+    is_served(&cluster).await;
+    cluster.tells("app", "Resolved", "True", "Resolved").await;
+    let matcher = Matcher::new("patch", "networking.k8s.io", "ingresses");
+    let failure = Failure::Delay(Duration::from_secs(3600));
+    cluster.api.faults().inject(Fault { matcher, failure, times: None });
+    cluster.api.apply_object(embedding(&["new.cloud.example.com"])).unwrap();
+    for (ready, at_most) in [(false, 1500), (true, 200), (false, 200), (true, 200)] {
+        let start = Instant::now();
+        cluster.api.apply_object(slice("app", ready)).unwrap();
+        match ready {
+            true => is_served(&cluster).await,
+            false => cluster.publishes("app", &[]).await,
+        }
+        assert!(start.elapsed() < Duration::from_millis(at_most), "it took {:?}", start.elapsed());
+        pass(3).await;
+    }
+    let message = cluster.tells("app", "Resolved", "False", "IngressNotWritten").await;
+    assert!(
+        message.ends_with("the log of gslb-bridge says more; the hosts that were known go on"),
+        "{message}"
+    );
+    pass(120).await;
+    let told = cluster.events("Gslb", "app");
+    assert_eq!(told.iter().filter(|(reason, _)| reason == "IngressNotWritten").count(), 1, "{told:?}");
     cluster.api.faults().clear();
     let new = [("localtargets-new.cloud.example.com", &[OWN][..]), ("new.cloud.example.com", &[OWN])];
     cluster.publishes("app", &new).await;

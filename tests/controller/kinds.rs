@@ -152,6 +152,36 @@ async fn a_kind_that_cannot_be_read_after_a_restart_withdraws_nothing() {
     cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
 }
 
+/// What was read stays in force, and the condition says that it may be old.
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_forbidden_after_it_was_read_is_told_and_withdraws_nothing() {
+    let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
+    install_gateway_api(&cluster.api);
+    backend(&cluster.api, "app");
+    cluster.api.apply_object(gateway("edge", &[OWN])).unwrap();
+    cluster.api.apply_object(http_route("app", &[HOST], "edge", "app")).unwrap();
+    with_bystander(&cluster);
+    let _running = cluster.run();
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    bystander_is_served(&cluster).await;
+    for kind in ["httproutes", "gateways"] {
+        forbid(&cluster, kind);
+        cluster.api.faults().drop_watches();
+        let message = cluster.tells("app", "Resolved", "False", "KindForbidden").await;
+        let sentence =
+            format!("gslb-bridge may not read {kind}.{GATEWAY_API} any more, so what was read before stands");
+        assert!(message.starts_with(&sentence), "{message}");
+        cluster.settle().await;
+        pass(120).await;
+        assert_eq!(cluster.writes(), []);
+        cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+        cluster.tells("other", "Ready", "True", "Ready").await;
+        // Nothing of the kind changes when it is permitted again.
+        cluster.api.faults().clear();
+        cluster.tells("app", "Resolved", "True", "Resolved").await;
+    }
+}
+
 /// F-22, F-79.
 #[tokio::test(start_paused = true)]
 async fn an_api_server_that_does_not_answer_about_a_kind_is_told_and_stops_nobody() {

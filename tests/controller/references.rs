@@ -6,7 +6,7 @@ use crate::objects::{
     HOST, OWN, annotated, application, gslb, gslb_to, in_namespace, ingress, labelled, load_balancer_service,
     round_robin, slice,
 };
-use crate::world::Cluster;
+use crate::world::{Cluster, eventually, told};
 
 const LOCAL: &str = "localtargets-app.cloud.example.com";
 
@@ -103,6 +103,37 @@ async fn a_service_is_served_under_the_host_of_the_annotation_in_any_case() {
     cluster.tells("app", "Resolved", "True", "Resolved").await;
     cluster.api.apply_object(load_balancer_service("app", &["192.0.2.12"])).unwrap();
     cluster.publishes("app", &[(LOCAL, &["192.0.2.12"]), (HOST, &["192.0.2.12"])]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wrong_host_in_the_annotation_leaves_what_is_served_under_the_old_one() {
+    let cluster = Cluster::alone();
+    cluster.api.apply_object(load_balancer_service("app", &[OWN])).unwrap();
+    cluster.api.apply_object(slice("app", true)).unwrap();
+    let object = gslb_to("app", "v1", "Service");
+    let named = |host| annotated(object.clone(), "k8gb.io/hostname", host);
+    cluster.api.apply_object(named(HOST)).unwrap();
+    let _running = cluster.run();
+    is_served(&cluster).await;
+    for (host, problem) in [("no host", "is not served"), ("app.example.net", "lies in none of the zones")] {
+        cluster.api.apply_object(named(host)).unwrap();
+        eventually("the host is told", || {
+            let message = told(&cluster.gslb("app"), "Resolved", "False", "HostnameInvalid")?;
+            (message.contains(host) && message.contains(problem)).then_some(())
+        })
+        .await;
+        let message = cluster.tells("app", "Resolved", "False", "HostnameInvalid").await;
+        assert!(message.ends_with("; the hosts that were known go on"), "{message}");
+        is_served(&cluster).await;
+    }
+    // Its health is still what counts.
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    cluster.publishes("app", &[]).await;
+    cluster.api.apply_object(slice("app", true)).unwrap();
+    cluster.api.apply_object(named("other.cloud.example.com")).unwrap();
+    let other: &[_] =
+        &[("localtargets-other.cloud.example.com", &[OWN][..]), ("other.cloud.example.com", &[OWN])];
+    cluster.publishes("app", other).await;
 }
 
 /// Conformance 28.

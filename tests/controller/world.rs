@@ -212,7 +212,7 @@ impl Cluster {
     }
 }
 
-fn told(object: &Value, kind: &str, status: &str, reason: &str) -> Option<String> {
+pub(crate) fn told(object: &Value, kind: &str, status: &str, reason: &str) -> Option<String> {
     let conditions = object["status"]["conditions"].as_array()?;
     let condition = conditions.iter().find(|condition| condition["type"] == kind)?;
     let fits = condition["status"] == status && condition["reason"] == reason;

@@ -7,10 +7,9 @@ use std::net::Ipv4Addr;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::absence::ABSENCES;
 use crate::target::is_usable;
 
-/// Definite absences in a row that take the known addresses of a peer away.
-const ABSENCES: u8 = 3;
 /// First pause before a name without addresses is asked for again; doubles up to the normal period.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// Pause between look-ups while a delegation is on its way out: three absences are seen within half a minute.

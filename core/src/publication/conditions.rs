@@ -7,6 +7,7 @@ use crate::condition::{Condition, ConditionKind, Truth};
 use crate::decision::{Answer, Basis};
 use crate::health::Health;
 use crate::name::{DomainName, GeoTag};
+use crate::reference::KindUnread;
 use crate::strategy::SpecProblem;
 use crate::zone::HostProblem;
 
@@ -78,39 +79,14 @@ fn resolved_condition(seen: &Observation<'_>, publication: &Publication) -> Cond
             return Condition::bad(kind, reason, format!("{message}; the hosts that were known go on"));
         }
     }
-    let missing: BTreeSet<String> = publication
-        .hosts
-        .iter()
-        .flat_map(|host| host.services.iter().map(move |service| (host, service)))
-        .filter(|(_, service)| {
-            !matches!(seen.services.get(service), Some(Health::Healthy | Health::Unhealthy))
-        })
-        .map(|(host, service)| {
-            let ServiceName { namespace, name } = service;
-            format!(
-                "Service {namespace}/{name} of host {} does not exist; create it or correct the reference",
-                host.host
-            )
-        })
-        .collect();
-    if !missing.is_empty() {
-        return Condition::bad(kind, "ServiceNotFound", missing.into_iter().collect::<Vec<_>>().join("; "));
-    }
-    let bare: Vec<&str> = publication
-        .hosts
-        .iter()
-        .filter(|host| host.services.is_empty())
-        .map(|host| host.host.as_str())
-        .collect();
-    if !bare.is_empty() {
-        let message = format!(
-            "no Service stands behind {}; give its rule a path with a Service backend",
-            bare.join(", ")
-        );
-        return Condition::bad(kind, "NoServices", message);
-    }
-    if let Some(message) = external_names(seen, publication) {
-        return Condition::bad(kind, "ServiceExternalName", message);
+    let service = service_problem(seen, publication);
+    // Whatever is seen of them may be old.
+    let refused = seen.refused.first().map(|first| {
+        let sentences = seen.refused.iter().map(KindUnread::sentence_after_reading).collect::<Vec<_>>();
+        (first.reason(), sentences.join("; "))
+    });
+    if let Some((reason, message)) = service.or(refused) {
+        return Condition::bad(kind, reason, message);
     }
     match &seen.exposed.notice {
         Some((reason, message)) if seen.exposed.targets.is_empty() || seen.exposed.faulty => {
@@ -120,6 +96,36 @@ fn resolved_condition(seen: &Observation<'_>, publication: &Publication) -> Cond
         None if !seen.ignored.is_empty() => Condition::good(kind, "BackendIgnored", seen.ignored.join("; ")),
         None => Condition::good(kind, "Resolved", "hosts, Services and addresses were found"),
     }
+}
+
+/// What is wrong with the Services behind the hosts, with its reason.
+fn service_problem(seen: &Observation<'_>, publication: &Publication) -> Option<(&'static str, String)> {
+    missing_services(seen, publication)
+        .map(|message| ("ServiceNotFound", message))
+        .or_else(|| hosts_without_services(publication).map(|message| ("NoServices", message)))
+        .or_else(|| external_names(seen, publication).map(|message| ("ServiceExternalName", message)))
+}
+
+fn missing_services(seen: &Observation<'_>, publication: &Publication) -> Option<String> {
+    let found = |service| matches!(seen.services.get(service), Some(Health::Healthy | Health::Unhealthy));
+    let mut missing = BTreeSet::new();
+    for host in &publication.hosts {
+        for service in host.services.iter().filter(|service| !found(service)) {
+            let ServiceName { namespace, name } = service;
+            missing.insert(format!(
+                "Service {namespace}/{name} of host {} does not exist; create it or correct the reference",
+                host.host
+            ));
+        }
+    }
+    (!missing.is_empty()).then(|| missing.into_iter().collect::<Vec<_>>().join("; "))
+}
+
+fn hosts_without_services(publication: &Publication) -> Option<String> {
+    let bare = publication.hosts.iter().filter(|host| host.services.is_empty());
+    let bare = bare.map(|host| host.host.as_str()).collect::<Vec<_>>().join(", ");
+    (!bare.is_empty())
+        .then(|| format!("no Service stands behind {bare}; give its rule a path with a Service backend"))
 }
 
 fn external_names(seen: &Observation<'_>, publication: &Publication) -> Option<String> {

@@ -19,6 +19,7 @@ use crate::health::{Health, HealthPolicy};
 use crate::name::{DomainName, GeoTag};
 use crate::peer::ToldState;
 use crate::published::{EmptyAnswer, UnansweredHost, UnansweredHosts};
+use crate::reference::KindUnread;
 use crate::strategy::{Accepted, RawStrategy};
 use crate::tenancy::Tenancy;
 use crate::ttl::Ttl;
@@ -66,6 +67,24 @@ pub enum Resolution {
     },
 }
 
+impl Resolution {
+    /// The hosts that the reference names, or `known`: those that it named when it last worked.
+    pub fn servers<'a>(&'a self, known: &'a [Server]) -> &'a [Server] {
+        match self {
+            Self::Found(servers) => servers,
+            Self::Invalid { .. } | Self::Failed { .. } => known,
+        }
+    }
+
+    /// As [`Self::servers`], without those whose Services say nothing: what certainly is not there has no health.
+    pub fn living<'a>(&'a self, known: &'a [Server]) -> &'a [Server] {
+        match self {
+            Self::Found(_) | Self::Invalid { .. } => self.servers(known),
+            Self::Failed { .. } => &[],
+        }
+    }
+}
+
 /// What the live DNSEndpoint says about one host, to stand while the peers have not given their first verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
@@ -90,6 +109,8 @@ pub struct Observation<'a> {
     pub services: BTreeMap<ServiceName, Health>,
     /// Services that are only another name for something outside and so never have endpoints.
     pub external_names: BTreeSet<ServiceName>,
+    /// Kinds that were read before and cannot be read any more: what was read of them stands.
+    pub refused: Vec<KindUnread>,
     /// What the referenced object names and nothing comes of, as sentences.
     pub ignored: Vec<String>,
     /// This cluster's addresses.
@@ -114,16 +135,6 @@ pub struct Observation<'a> {
     pub members: &'a Members,
     /// `LAST_RESORT_SECONDS`.
     pub last_resort: SignedDuration,
-}
-
-impl Observation<'_> {
-    /// The hosts that the reference names, or named when it last worked.
-    fn servers(&self) -> &[Server] {
-        match &self.resolution {
-            Resolution::Found(servers) => servers,
-            Resolution::Invalid { .. } | Resolution::Failed { .. } => &self.known,
-        }
-    }
 }
 
 /// A peer's view of a host with the words for the status.
@@ -232,7 +243,7 @@ pub fn servable_hosts(servers: &[Server], zones: &[Zone], tenancy: &Tenancy) -> 
 fn served_hosts(seen: &Observation<'_>) -> (Vec<Served>, Vec<HostProblem>) {
     let mut hosts: Vec<Served> = Vec::new();
     let mut problems = Vec::new();
-    for server in seen.servers().iter().filter(|server| !server.host.is_empty()) {
+    for server in seen.resolution.servers(&seen.known).iter().filter(|server| !server.host.is_empty()) {
         match check(seen, &server.host) {
             Ok(host) => match hosts.iter_mut().find(|known| known.host == host) {
                 Some(known) => known.services.extend(server.services.iter().cloned()),
@@ -264,7 +275,15 @@ fn check(seen: &Observation<'_>, written: &str) -> Result<DomainName, HostProble
     }
 }
 
+/// The host as a cluster with these zones can serve it and its namespace may use it.
 fn servable(zones: &[Zone], tenancy: &Tenancy, written: &str) -> Result<DomainName, HostProblem> {
+    let host = host_in(zones, written)?;
+    tenancy.host(&host)?;
+    Ok(host)
+}
+
+/// The host as a cluster with these zones can serve it.
+pub(crate) fn host_in(zones: &[Zone], written: &str) -> Result<DomainName, HostProblem> {
     let host = DomainName::parse(written)
         .map_err(|error| HostProblem::Invalid { host: written.to_owned(), problem: error.to_string() })?;
     let Some(zone) = zone_of(zones, &host) else {
@@ -272,7 +291,6 @@ fn servable(zones: &[Zone], tenancy: &Tenancy, written: &str) -> Result<DomainNa
         return Err(HostProblem::OutsideZones { host, zones });
     };
     zone.check_host(&host)?;
-    tenancy.host(&host)?;
     Ok(host)
 }
 
@@ -283,35 +301,10 @@ fn publish_host(
     publication: &mut Publication,
     now: Timestamp,
 ) {
-    let health = match &seen.resolution {
-        Resolution::Found(_) | Resolution::Invalid { .. } => {
-            let health = |name| seen.services.get(name).copied().unwrap_or(Health::NotFound);
-            seen.policy.judge(served.services.iter().map(health))
-        }
-        Resolution::Failed { .. } => Health::NotFound,
-    };
-    let peers = seen.peers.get(&served.host).into_iter().flatten();
-    let inputs = Inputs {
-        strategy: accepted.strategy.clone(),
-        own: Own { tag: seen.own.clone(), health, targets: seen.exposed.targets.clone() },
-        peers: peers.map(|(tag, peer)| (tag.clone(), peer.sight.clone())).collect(),
-        last_resort: seen.last_resort,
-    };
-    let mut decision = decide(&inputs, now);
-    if decision.answer == Answer::AllDown && !seen.members.are_known(&served.host) {
-        // A cluster that nobody has told of yet may be serving.
-        decision.answer = Answer::Unsure;
-    }
+    let health = health_of(seen, served);
+    let decision = decision_of(seen, accepted, served, health, now);
     let waiting = seen.waiting.contains(&served.host);
-    // `served_hosts` has checked the limits already.
-    let mut endpoints = host_endpoints(&served.host, &decision, accepted).unwrap_or_default();
-    if waiting {
-        endpoints.retain(|endpoint| endpoint.owner_name != served.host);
-        endpoints.extend(seen.standing.get(&served.host).map(|standing| standing.endpoint.clone()));
-    } else if decision.answer == Answer::Unsure && !seen.members.are_known(&served.host) {
-        // Who could be asked is not known, which is no word about those who were answered.
-        endpoints.extend(standing_of_others(seen, &served.host));
-    }
+    let endpoints = endpoints_of(seen, accepted, served, &decision);
     let own = endpoints.iter().find(|endpoint| endpoint.owner_name == served.host);
     let targets = own.map(|endpoint| endpoint.targets.clone()).unwrap_or_default();
     if targets.is_empty() {
@@ -333,6 +326,57 @@ fn publish_host(
         decision: (!waiting).then_some(decision),
         targets,
     });
+}
+
+fn health_of(seen: &Observation<'_>, served: &Served) -> Health {
+    match &seen.resolution {
+        Resolution::Found(_) | Resolution::Invalid { .. } => {
+            let health = |name| seen.services.get(name).copied().unwrap_or(Health::NotFound);
+            seen.policy.judge(served.services.iter().map(health))
+        }
+        Resolution::Failed { .. } => Health::NotFound,
+    }
+}
+
+fn decision_of(
+    seen: &Observation<'_>,
+    accepted: &Accepted,
+    served: &Served,
+    health: Health,
+    now: Timestamp,
+) -> Decision {
+    let peers = seen.peers.get(&served.host).into_iter().flatten();
+    let inputs = Inputs {
+        strategy: accepted.strategy.clone(),
+        own: Own { tag: seen.own.clone(), health, targets: seen.exposed.targets.clone() },
+        peers: peers.map(|(tag, peer)| (tag.clone(), peer.sight.clone())).collect(),
+        last_resort: seen.last_resort,
+    };
+    let mut decision = decide(&inputs, now);
+    if decision.answer == Answer::AllDown && !seen.members.are_known(&served.host) {
+        // A cluster that nobody has told of yet may be serving.
+        decision.answer = Answer::Unsure;
+    }
+    decision
+}
+
+/// The records of a host: what was decided, or what stands as long as that is not certain.
+fn endpoints_of(
+    seen: &Observation<'_>,
+    accepted: &Accepted,
+    served: &Served,
+    decision: &Decision,
+) -> Vec<Endpoint> {
+    // `served_hosts` has checked the limits already.
+    let mut endpoints = host_endpoints(&served.host, decision, accepted).unwrap_or_default();
+    if seen.waiting.contains(&served.host) {
+        endpoints.retain(|endpoint| endpoint.owner_name != served.host);
+        endpoints.extend(seen.standing.get(&served.host).map(|standing| standing.endpoint.clone()));
+    } else if decision.answer == Answer::Unsure && !seen.members.are_known(&served.host) {
+        // Who could be asked is not known, which is no word about those who were answered.
+        endpoints.extend(standing_of_others(seen, &served.host));
+    }
+    endpoints
 }
 
 /// The live record of a host without this cluster's own addresses.

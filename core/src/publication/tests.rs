@@ -3,6 +3,7 @@ use crate::condition::{ConditionKind, Truth};
 use crate::fleet::Found;
 use crate::given::{FRA, LAST_RESORT, NOW, NYC, SIN, addresses, name, tag, targets};
 use crate::peer::{Tier, ToldState};
+use crate::reference::{ObjectKind, Unread};
 
 const HOST: &str = "shop.glb.example.org";
 const OTHER: &str = "api.glb.example.org";
@@ -41,6 +42,7 @@ fn pass() -> Pass {
         known: vec![],
         services: [].into(),
         external_names: BTreeSet::new(),
+        refused: vec![],
         ignored: vec![],
         exposed: Exposed::configured(targets(FRA)),
         zones: &[],
@@ -337,6 +339,17 @@ fn a_rule_without_a_service_is_a_host_without_health() {
     let publication = pass.publish();
     assert_eq!(publication.endpoints, served_here(OTHER));
     assert_eq!(publication.resolved().1, "NoServices");
+}
+
+#[test]
+fn a_kind_that_cannot_be_read_any_more_takes_nothing_away_and_is_told() {
+    let mut refused = pass().healthy(HOST);
+    refused.seen.refused = vec![KindUnread { kind: ObjectKind::HttpRoute, why: Unread::Forbidden }];
+    let publication = refused.publish();
+    assert_eq!(publication.endpoints.len(), 2);
+    let sentence = "gslb-bridge may not read httproutes.gateway.networking.k8s.io any more, so what was read before stands; give its ServiceAccount the verbs list and watch on them in all namespaces";
+    let told = publication.condition(ConditionKind::Resolved);
+    assert_eq!(told, (Truth::False, "KindForbidden", sentence));
 }
 
 /// F-08.

@@ -1,14 +1,17 @@
 //! What a Gslb refers to: which kinds, which object, and the hosts and Services that it names (contract §2.4).
 
+mod gateway;
 mod kind;
 mod problem;
 #[cfg(test)]
 mod tests;
 
+pub use gateway::{IstioGateway, only_gateway};
 pub use kind::ObjectKind;
 pub use problem::{AddressProblem, KindUnread, Last, ReferenceProblem, Unread};
 
-use crate::publication::{Server, ServiceName};
+use crate::publication::{Server, ServiceName, host_in};
+use crate::zone::Zone;
 
 /// `spec.resourceRef` as written; absent fields are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -106,12 +109,14 @@ impl Backends {
     /// The hosts with their Services. `hostname` is the Gslb's annotation, `what` the object in sentences.
     ///
     /// # Errors
-    /// Neither the object nor the annotation names a host.
+    /// Neither the object nor the annotation names a host, or that of the annotation cannot be served in `zones`: it
+    /// is part of the Gslb, so what is wrong there is an invalid edit.
     pub fn servers(
         self,
         kind: ObjectKind,
         what: &str,
         hostname: Option<&str>,
+        zones: &[Zone],
     ) -> Result<Vec<Server>, ReferenceProblem> {
         let what = what.to_owned();
         match self {
@@ -120,7 +125,10 @@ impl Backends {
             Self::Unnamed(services) => match hostname.map(str::trim) {
                 None => Err(ReferenceProblem::NoHostname { what }),
                 Some("") => Err(ReferenceProblem::EmptyHostname { what }),
-                Some(host) => Ok(vec![Server { host: host.to_owned(), services }]),
+                Some(host) => match host_in(zones, host) {
+                    Ok(_) => Ok(vec![Server { host: host.to_owned(), services }]),
+                    Err(problem) => Err(ReferenceProblem::BadHostname { what, problem: Box::new(problem) }),
+                },
             },
         }
     }

@@ -2,6 +2,7 @@
 
 use super::kind::ObjectKind;
 use crate::publication::Resolution;
+use crate::zone::HostProblem;
 
 /// Why the objects of a kind are not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,25 @@ impl KindUnread {
             Unread::Forbidden => "KindForbidden",
             Unread::NotRead => "ReferenceNotRead",
         }
+    }
+
+    /// The sentence for a kind that was read before.
+    pub fn sentence_after_reading(&self) -> String {
+        let (kind, resource) = (self.kind.kind(), self.kind.resource());
+        let (what, fix) = match self.why {
+            Unread::NotInstalled => (
+                format!("{kind} is not installed in this cluster any more"),
+                "install its CustomResourceDefinition".to_owned(),
+            ),
+            Unread::Forbidden => (
+                format!("gslb-bridge may not read {resource} any more"),
+                "give its ServiceAccount the verbs list and watch on them in all namespaces".to_owned(),
+            ),
+            Unread::NotRead => {
+                (format!("{resource} cannot be read"), "see the log of gslb-bridge".to_owned())
+            }
+        };
+        format!("{what}, so what was read before stands; {fix}")
     }
 
     fn sentence(&self) -> String {
@@ -149,6 +169,14 @@ pub enum ReferenceProblem {
         /// Why, as a sentence.
         why: String,
     },
+    /// It is there, and no host that can be served.
+    #[error("the k8gb.io/hostname annotation of the Gslb of {what} cannot be used: {problem}")]
+    BadHostname {
+        /// The object.
+        what: String,
+        /// What is wrong, and what to do.
+        problem: Box<HostProblem>,
+    },
     /// The object does not parse.
     #[error("{what} cannot be read: {problem}; correct it")]
     Unreadable {
@@ -221,6 +249,7 @@ impl ReferenceProblem {
             Self::NoHostname { .. } | Self::EmptyHostname { .. } => "NoHostname",
             Self::NotPermitted { .. } => "ReferenceNotPermitted",
             Self::NotJudged { .. } => crate::tenancy::NOT_READ,
+            Self::BadHostname { .. } => "HostnameInvalid",
             Self::Unreadable { .. } => "ReferenceUnreadable",
             Self::Unread(unread) => unread.reason(),
             Self::ForeignIngress { .. } => "IngressForeign",
@@ -244,6 +273,7 @@ impl ReferenceProblem {
             | Self::NoHostname { .. }
             | Self::EmptyHostname { .. }
             | Self::NotJudged { .. }
+            | Self::BadHostname { .. }
             | Self::Unreadable { .. }
             | Self::Unread(_)
             | Self::ForeignIngress { .. }

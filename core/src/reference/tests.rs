@@ -1,5 +1,7 @@
 use super::*;
+use crate::name::DomainName;
 use crate::publication::Resolution;
+use crate::ttl::Ttl;
 
 fn raw<'a>(kind: &'a str, api_version: &'a str) -> RawReference<'a> {
     RawReference {
@@ -8,6 +10,11 @@ fn raw<'a>(kind: &'a str, api_version: &'a str) -> RawReference<'a> {
         name: Some("shop"),
         ..RawReference::default()
     }
+}
+
+fn zone() -> Zone {
+    let name = |text| DomainName::parse(text).unwrap();
+    Zone::new(name("example.org"), name("org"), Ttl::DEFAULT).unwrap()
 }
 
 /// Contract §2.4. Conformance 22.
@@ -85,7 +92,8 @@ fn a_selector_that_finds_nothing_is_definite_and_one_that_finds_two_is_an_invali
 fn a_kind_without_hosts_takes_the_one_of_the_annotation() {
     let service = ServiceName { namespace: "web".into(), name: "shop".into() };
     let backends = || Backends::Unnamed(vec![service.clone()]);
-    let servers = |hostname| backends().servers(ObjectKind::TcpRoute, "TCPRoute web/shop", hostname);
+    let zones = [zone()];
+    let servers = |hostname| backends().servers(ObjectKind::TcpRoute, "TCPRoute web/shop", hostname, &zones);
     let server = Server { host: "Shop.example.org".into(), services: vec![service.clone()] };
     assert_eq!(servers(Some(" Shop.example.org ")), Ok(vec![server]));
     let missing = servers(None).unwrap_err().to_string();
@@ -94,12 +102,33 @@ fn a_kind_without_hosts_takes_the_one_of_the_annotation() {
     assert!(empty.contains("has empty k8gb.io/hostname annotation"), "{empty}");
 }
 
+/// What is wrong in an annotation of the Gslb takes no record away, as little as one that is missing.
+#[test]
+fn a_host_of_the_annotation_that_cannot_be_served_is_an_invalid_edit() {
+    let zones = [zone()];
+    for (hostname, problem) in [
+        (None, "requires k8gb.io/hostname annotation"),
+        (Some(""), "has empty k8gb.io/hostname annotation"),
+        (Some("shop..org"), "host \"shop..org\" is not served: "),
+        (Some("shop.example.net"), "it lies in none of the zones example.org"),
+        (Some("example.org"), "it is the apex of its zone"),
+    ] {
+        let found =
+            Backends::Unnamed(vec![]).servers(ObjectKind::Service, "Service web/shop", hostname, &zones);
+        let Resolution::Invalid { message, .. } = Resolution::from(found.unwrap_err()) else {
+            panic!("{hostname:?} withdraws what was known");
+        };
+        assert!(message.contains(problem), "{message}");
+    }
+}
+
 #[test]
 fn an_object_without_hosts_is_told_where_they_belong() {
     for (kind, wanted) in
         [(ObjectKind::Ingress, "a rule with a host"), (ObjectKind::GrpcRoute, "spec.hostnames")]
     {
-        let problem = Backends::ByHost(vec![]).servers(kind, "it", Some("ignored.example.org")).unwrap_err();
+        let problem =
+            Backends::ByHost(vec![]).servers(kind, "it", Some("ignored.example.org"), &[]).unwrap_err();
         assert!(problem.to_string().ends_with(wanted), "{problem}");
     }
 }

@@ -7,4 +7,4 @@
 mod convert;
 mod provider;
 
-pub use provider::{ExternalDns, is_delegation, object_name};
+pub use provider::ExternalDns;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::change::Change;
-use gslb_core::delegation::{Delegation, ObservedDelegation, Presence};
+use gslb_core::delegation::{Delegation, ObservedDelegation, Presence, object_name};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_crds::dns_endpoint::{DnsEndpoint, DnsEndpointSpec};
@@ -36,19 +36,6 @@ pub struct ExternalDns {
     api: Api<DnsEndpoint>,
     namespace: String,
     field_manager: String,
-}
-
-/// What the names of the objects start with (contract §3.4).
-const PREFIX: &str = "k8gb-ns-extdns-";
-
-/// The object of a zone: the prefix, and the zone with dashes for dots.
-pub fn object_name(zone: &DomainName) -> String {
-    format!("{PREFIX}{}", zone.dashed())
-}
-
-/// Whether an object's name is that of a delegation.
-pub fn is_delegation(name: &str) -> bool {
-    name.starts_with(PREFIX)
 }
 
 /// An object of ours as it was read.

@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use gslb_core::change::Change;
 use gslb_core::claim::Claimant;
-use gslb_core::delegation::{Delegation, Presence};
+use gslb_core::delegation::{Delegation, Presence, object_name};
 use gslb_core::limits::{ApprovedPlan, Limits};
 use gslb_core::name::GeoTag;
 use gslb_core::plan::Plan;
@@ -14,7 +14,7 @@ use gslb_core::zone::{NsPrefix, Zone};
 use gslb_mocks::kube::{ApiServer, Matcher};
 use gslb_provider_contract::battery::{Stage, scope};
 use gslb_provider_contract::{Observe, Provider, ProviderError, contract_tests};
-use gslb_provider_external_dns::{ExternalDns, object_name};
+use gslb_provider_external_dns::ExternalDns;
 use kube::Client;
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
 //! The addresses of the application in this cluster: from annotations, configuration, or the referenced object.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::exposure::{Exposure, RawExposure};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Exposed, Looked, Resolution};
-use gslb_core::reference::{AddressProblem, Last, ObjectKind};
+use gslb_core::reference::{AddressProblem, IstioGateway, Last, ObjectKind, only_gateway};
 use gslb_core::target::{LastAddresses, Shown, Targets, hold_addresses};
 use gslb_core::tenancy::Tenancy;
 use gslb_crds::{Gslb, marks};
@@ -143,13 +143,8 @@ impl Reader<'_> {
     ) -> Result<Shown, Stop> {
         let what = referenced.what.clone();
         match source {
-            AddressSource::Own(shown) => Ok(shown),
-            AddressSource::NotLoadBalancer(kind) => {
-                let name = what.rsplit('/').next().unwrap_or_default().to_owned();
-                Err(AddressProblem::NotLoadBalancer { what, name, kind }.into())
-            }
             AddressSource::Gateways(gateways) => {
-                let gateway = only(gateways, "spec.parentRefs", &what)?;
+                let gateway = only_gateway(gateways, "spec.parentRefs", &what)?;
                 match self.optional(ObjectKind::Gateway, &gateway, &what)? {
                     Optional::Gateway(facts) => {
                         let of = |sentence: String| format!("Gateway {gateway}: {sentence}");
@@ -162,7 +157,7 @@ impl Reader<'_> {
                 }
             }
             AddressSource::IstioGateways(gateways) => {
-                let gateway = only(gateways, "spec.gateways", &what)?;
+                let gateway = only_gateway(gateways, "spec.gateways", &what)?;
                 match self.optional(ObjectKind::IstioGateway, &gateway, &what)? {
                     Optional::IstioGateway(facts) => self.load_balancer(&gateway, &facts.selector),
                     Optional::Referent(_) | Optional::Gateway(_) | Optional::Namespace(_) => {
@@ -170,6 +165,7 @@ impl Reader<'_> {
                     }
                 }
             }
+            own => Ok(own_addresses(own, what)?),
         }
     }
 
@@ -182,41 +178,14 @@ impl Reader<'_> {
         facts.read.map_err(|problem| AddressProblem::UnreadableGateway { gateway, problem }.into())
     }
 
-    /// The Service of an Istio Gateway: in its namespace, or else in any (F-21).
-    fn load_balancer(
-        &mut self,
-        gateway: &Key,
-        selector: &std::collections::BTreeMap<String, String>,
-    ) -> Result<Shown, Stop> {
-        let name = format!("Gateway {gateway}");
-        if selector.is_empty() {
-            return Err(AddressProblem::EmptySelector { gateway: name }.into());
-        }
+    /// What the load balancer of an Istio Gateway shows.
+    fn load_balancer(&mut self, key: &Key, selector: &BTreeMap<String, String>) -> Result<Shown, Stop> {
+        let gateway = IstioGateway { namespace: &key.namespace, name: &key.name, selector };
+        gateway.check()?;
         self.depend(Dependency::Any(ObjectKind::Service, String::new()));
-        let matching = self
-            .context
-            .services
-            .select(|_, facts| selector.iter().all(|(label, value)| facts.labels.get(label) == Some(value)));
-        let (near, far): (Vec<_>, Vec<_>) =
-            matching.into_iter().partition(|(key, _)| key.namespace == gateway.namespace);
-        let found = if near.is_empty() { far } else { near };
-        let [(key, facts)] = found.as_slice() else {
-            let labels = selector.iter().map(|(label, value)| format!("{label}={value}"));
-            let selector = labels.collect::<Vec<_>>().join(",");
-            return Err(AddressProblem::NotOneService { gateway: name, selector, found: found.len() }.into());
-        };
-        match facts.clone().referent(key).source {
-            AddressSource::Own(shown) => Ok(shown),
-            AddressSource::NotLoadBalancer(kind) => {
-                let problem = AddressProblem::NotLoadBalancer {
-                    what: format!("Service {key}"),
-                    name: key.name.clone(),
-                    kind,
-                };
-                Err(problem.into())
-            }
-            AddressSource::Gateways(_) | AddressSource::IstioGateways(_) => Ok(Shown::default()),
-        }
+        let selected = self.context.services.select(|_, facts| gateway.selects(&facts.labels));
+        let (key, facts) = gateway.load_balancer(selected, |(key, _)| &key.namespace)?;
+        Ok(own_addresses(facts.referent(&key).source, format!("Service {key}"))?)
     }
 
     /// Holds the last addresses for a while when nothing is shown.
@@ -245,13 +214,15 @@ impl Reader<'_> {
     }
 }
 
-/// The one Gateway that is named.
-fn only(gateways: Vec<Key>, field: &'static str, what: &str) -> Result<Key, AddressProblem> {
-    let found = gateways.len();
-    let mut gateways = gateways.into_iter();
-    match (gateways.next(), found) {
-        (Some(only), 1) => Ok(only),
-        _ => Err(AddressProblem::NotOneGateway { what: what.to_owned(), field, found }),
+/// What an object shows by itself.
+fn own_addresses(source: AddressSource, what: String) -> Result<Shown, AddressProblem> {
+    match source {
+        AddressSource::Own(shown) => Ok(shown),
+        AddressSource::NotLoadBalancer(kind) => {
+            let name = what.rsplit('/').next().unwrap_or_default().to_owned();
+            Err(AddressProblem::NotLoadBalancer { what, name, kind })
+        }
+        AddressSource::Gateways(_) | AddressSource::IstioGateways(_) => Ok(Shown::default()),
     }
 }
 

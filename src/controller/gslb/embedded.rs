@@ -1,5 +1,7 @@
 //! Writes the Ingress that stands in a Gslb: the only writer of Ingresses.
 
+use std::sync::Arc;
+
 use gslb_core::group::Group;
 use gslb_core::reference::ReferenceProblem;
 use gslb_crds::Gslb;
@@ -8,7 +10,7 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressSpec};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::group::Served;
+use super::group::{Guarded, Served};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::facts::embedded::{Embedded, desired, spec, view};
@@ -22,19 +24,47 @@ pub(crate) const WHAT: &str = "Ingress";
 pub(crate) type Applied = Result<(), ReferenceProblem>;
 
 /// The Ingress of the Gslb is not as wanted.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unwritten {
     /// For the user.
     pub(crate) problem: ReferenceProblem,
-    /// Why the pass has to be tried again, when the rest of it is done.
-    pub(crate) error: Option<Box<kube::Error>>,
-    /// When it is written again, if somebody else keeps changing it back.
-    pub(crate) contested: Option<Timestamp>,
+    /// When it is written again; `None`: with the next pass.
+    pub(crate) again: Option<Timestamp>,
 }
 
 impl From<ReferenceProblem> for Unwritten {
     fn from(problem: ReferenceProblem) -> Self {
-        Self { problem, error: None, contested: None }
+        Self { problem, again: None }
+    }
+}
+
+/// A write did not succeed.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    /// For the user.
+    pub(crate) problem: ReferenceProblem,
+    /// Why it has to be tried again.
+    pub(crate) error: Option<Box<kube::Error>>,
+}
+
+impl From<ReferenceProblem> for Failed {
+    fn from(problem: ReferenceProblem) -> Self {
+        Self { problem, error: None }
+    }
+}
+
+/// An Ingress that the server does not hold as wanted.
+struct Wanted {
+    spec: IngressSpec,
+    ingress: Ingress,
+    seen: Option<Box<Embedded>>,
+    view: Value,
+}
+
+impl Wanted {
+    fn live(&self) -> Option<Live> {
+        let ours = self.seen.as_ref()?;
+        Some(Live::new(Some(ours.resource_version.clone()), &ours.view(&self.spec)))
     }
 }
 
@@ -44,41 +74,64 @@ pub(crate) fn wanted(gslb: &Gslb) -> Option<IngressSpec> {
     Some(spec(embedded))
 }
 
-/// Writes the embedded Ingress if the server holds something else. One that somebody else made is left alone.
+/// Has the embedded Ingress written if the server holds something else. One that somebody else made is left alone.
 ///
 /// # Errors
 /// The Ingress is not as wanted. The hosts come from the spec, so the pass goes on without.
-pub(crate) async fn apply(context: &Context, gslb: Served<'_>, now: Timestamp) -> Result<(), Unwritten> {
-    let Some(spec) = wanted(&gslb) else { return Ok(()) };
-    let key = gslb.key();
-    if gslb.metadata.deletion_timestamp.is_some() {
-        return Ok(());
+pub(crate) async fn apply(
+    context: &Context,
+    guarded: &Arc<Guarded>,
+    now: Timestamp,
+) -> Result<(), Unwritten> {
+    let Some(gslb) = guarded.read() else { return Ok(()) };
+    match look(context, gslb, now)? {
+        Some(wanted) => context.ingress_writes.write(guarded, wanted.view, now).await,
+        None => Ok(()),
     }
+}
+
+/// The Ingress that has to be written, if any.
+fn look(context: &Context, gslb: Served<'_>, now: Timestamp) -> Result<Option<Wanted>, Unwritten> {
+    let Some(spec) = wanted(&gslb).filter(|_| gslb.metadata.deletion_timestamp.is_none()) else {
+        return Ok(None);
+    };
+    let key = gslb.key();
     let seen = seen(context, gslb, &key)?;
-    let live = seen.as_ref().map(|ours| Live::new(Some(ours.resource_version.clone()), &ours.view(&spec)));
     let ingress = desired(gslb, &spec);
-    let wanted = view(&ingress, &spec);
-    match context.writer.need(WHAT, &key, &wanted, live.as_ref(), now) {
-        Need::Nothing => return Ok(()),
+    let wanted = Wanted { view: view(&ingress, &spec), spec, ingress, seen };
+    match context.writer.need(WHAT, &key, &wanted.view, wanted.live().as_ref(), now) {
+        Need::Nothing => Ok(None),
         Need::Wait(until) => {
             let problem = ReferenceProblem::ContestedIngress { key: key.to_string() };
-            return Err(Unwritten { problem, error: None, contested: Some(until) });
+            Err(Unwritten { problem, again: Some(until) })
         }
-        Need::Write => {}
+        Need::Write => Ok(Some(wanted)),
     }
+}
+
+/// Writes the embedded Ingress, if it is still to be written.
+///
+/// # Errors
+/// The API server did not take it.
+pub(crate) async fn write(context: &Context, gslb: Served<'_>, now: Timestamp) -> Result<(), Failed> {
+    // What stands in its way is told by the pass.
+    let Ok(Some(wanted)) = look(context, gslb, now) else { return Ok(()) };
+    let key = gslb.key();
     let api: Api<Ingress> = Api::namespaced(context.client.clone(), &key.namespace);
-    if seen.is_none() {
+    if wanted.seen.is_none() {
         match in_time(api.get_opt(&key.name)).await {
             Ok(None) => {}
             // The watch is behind; an apply would take over whatever is there. Its event wakes us.
             Ok(Some(_)) => return Ok(()),
-            Err(error) => return Err(unwritten(error, &key)),
+            Err(error) => return Err(failed(error, &key)),
         }
     }
-    let write = Write { what: WHAT, key: &key, status: None, desired: wanted, live: live.as_ref(), now };
+    let live = wanted.live();
+    let Wanted { spec, ingress, seen, view: desired } = wanted;
+    let write = Write { what: WHAT, key: &key, status: None, desired, live: live.as_ref(), now };
     let body = body(&ingress, seen.as_deref());
     let written = context.writer.apply(write, &api, &body, |answer: &Ingress| view(answer, &spec)).await;
-    written.map_err(|error| unwritten(error, &key))?;
+    written.map_err(|error| failed(error, &key))?;
     tracing::info!(gslb = %gslb.id(), "Wrote the embedded Ingress.");
     Ok(())
 }
@@ -104,7 +157,7 @@ fn body(ingress: &Ingress, seen: Option<&Embedded>) -> Value {
 }
 
 /// What the API server's "no" means; anything else is tried again.
-fn unwritten(error: kube::Error, key: &Key) -> Unwritten {
+fn failed(error: kube::Error, key: &Key) -> Failed {
     let key = key.to_string();
     match error {
         kube::Error::Api(status) if status.code == 403 && is_not_permitted(&status.message) => {
@@ -118,12 +171,19 @@ fn unwritten(error: kube::Error, key: &Key) -> Unwritten {
             let answer = match &error {
                 kube::Error::Api(status) => status.message.clone(),
                 // Its text may differ with every try, and each difference would be written to the status.
-                _ => "the API server gave no answer; the log of gslb-bridge says more".to_owned(),
+                _ => NO_ANSWER.to_owned(),
             };
             let problem = ReferenceProblem::UnwrittenIngress { key, answer };
-            Unwritten { problem, error: Some(Box::new(error)), contested: None }
+            Failed { problem, error: Some(Box::new(error)) }
         }
     }
+}
+
+const NO_ANSWER: &str = "the API server gave no answer; the log of gslb-bridge says more";
+
+/// A write that is not answered yet; what comes of it is told as soon as it is known.
+pub(crate) fn unanswered(key: &Key) -> Unwritten {
+    ReferenceProblem::UnwrittenIngress { key: key.to_string(), answer: NO_ANSWER.to_owned() }.into()
 }
 
 /// Whether a 403 is the authoriser's, in its one form: `ingresses.networking.k8s.io "app" is forbidden: User "…"

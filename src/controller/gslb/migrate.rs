@@ -37,6 +37,8 @@ pub(crate) async fn migrate(pass: &Pass, guarded: &Guarded, gslb: Served<'_>) ->
     }
     // At rest nothing is asked.
     if steps.iter().any(|step| !matches!(step, Step::Tell(_))) {
+        // No write of its own undoes a step.
+        context.ingress_writes.rest(&gslb.id()).await;
         let done = run(pass, gslb).await;
         if let Err(kube::Error::Api(status)) = &done
             && matches!(status.code, 400 | 403 | 422)

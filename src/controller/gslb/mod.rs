@@ -4,6 +4,7 @@ pub(crate) mod addresses;
 pub(crate) mod apply;
 pub(crate) mod embedded;
 pub(crate) mod group;
+pub(crate) mod ingress_writes;
 pub(crate) mod live;
 pub(crate) mod migrate;
 pub(crate) mod observe;
@@ -71,7 +72,7 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     let (zones, members) = (context.served_zones(), context.fleet.members());
     let twins = Twins::of(context, &pass.triggers, &guarded);
     let serves = twins.rival.is_none();
-    let unwritten = if serves { embedded::apply(context, gslb, now).await.err() } else { None };
+    let unwritten = if serves { embedded::apply(context, &guarded, now).await.err() } else { None };
     let ingress = unwritten.as_ref().map_or(Ok(()), |unwritten| Err(unwritten.problem.clone()));
     let seen = match observe::observe(context, gslb, &twins, ingress, &zones, &members, now) {
         Ok(seen) => seen,
@@ -97,13 +98,9 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     }
     report::report(context, gslb, &seen, &publication, applied, now).await?;
     pass.progress.tick();
-    let contested = unwritten.as_ref().and_then(|unwritten| unwritten.contested);
-    let look_again = seen.look_again.into_iter().chain(applied.contested_until()).chain(contested).min();
+    let again = unwritten.and_then(|unwritten| unwritten.again);
+    let look_again = seen.look_again.into_iter().chain(applied.contested_until()).chain(again).min();
     let look_again = look_again.map(|at| at.duration_since(now));
-    if let Some(error) = unwritten.and_then(|unwritten| unwritten.error) {
-        let at_most = look_again.and_then(|left| Duration::try_from(left).ok());
-        return Err(PassError::Ingress { error: *error, at_most });
-    }
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     Ok(next(pass, look_again))
 }

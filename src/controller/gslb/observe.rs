@@ -7,7 +7,6 @@ use gslb_core::fleet::Members;
 use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Observation, Resolution, Server, ServiceName, servable_hosts};
-use gslb_core::tenancy::Tenancy;
 use gslb_core::zone::Zone;
 use gslb_crds::Gslb;
 use jiff::Timestamp;
@@ -47,17 +46,18 @@ pub(crate) fn observe<'a>(
 ) -> Result<Seen<'a>, Timestamp> {
     let id = gslb.id();
     let mut dependencies = BTreeSet::new();
-    let mut reader = Reader { context, gslb: &id, dependencies: &mut dependencies, now };
+    let mut reader = Reader::new(context, &id, zones, &mut dependencies, now);
     let known = known_servers(&gslb);
     let tenancy = reader.tenancy(&known)?;
     let mut referenced = reader.resolve(gslb, ingress)?;
     let (exposed, held_until) = reader.addresses(&gslb, &tenancy, &mut referenced)?;
+    let (refused, look_again) = (reader.refused, reader.look_again);
     let services = health_of(context, &id, &referenced.resolution, &known, &mut dependencies);
     let external_names = external_names(context, &services);
     context.registry.depend_only(&id, &dependencies);
     let endpoint = context.endpoints.get(&id.key);
     let raw = raw_strategy(&gslb.spec.strategy);
-    let hosts = servable(&referenced.resolution, &known, zones, &tenancy);
+    let hosts = servable_hosts(referenced.resolution.servers(&known), zones, &tenancy);
     let changed = want(context, &gslb, twins, hosts, &referenced.resolution);
     if changed.is_some() {
         // The list of all hosts is long: a pass that changes nothing does not make it.
@@ -73,6 +73,7 @@ pub(crate) fn observe<'a>(
             known,
             services,
             external_names,
+            refused,
             ignored: referenced.ignored,
             exposed,
             zones,
@@ -87,7 +88,7 @@ pub(crate) fn observe<'a>(
             last_resort: signed(context.settings.periods.last_resort),
         },
         endpoint,
-        look_again: held_until,
+        look_again: held_until.into_iter().chain(look_again).min(),
         affected,
     };
     look_at_hosts(context, &id.key, twins, &mut seen, now);
@@ -98,7 +99,8 @@ pub(crate) fn observe<'a>(
 pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones: &[Zone]) {
     let id = gslb.id();
     let now = context.now();
-    let mut reader = Reader { context, gslb: &id, dependencies: &mut BTreeSet::new(), now };
+    let mut dependencies = BTreeSet::new();
+    let mut reader = Reader::new(context, &id, zones, &mut dependencies, now);
     let known = known_servers(&gslb);
     let tenancy = reader.tenancy_so_far(&known);
     let resolution = match reader.resolve(gslb, Ok(())) {
@@ -106,28 +108,14 @@ pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones
         // Its kind is not read yet: it wants what it wanted.
         Err(_) => Resolution::Found(known.clone()),
     };
-    let hosts = servable(&resolution, &known, zones, &tenancy);
+    let hosts = servable_hosts(resolution.servers(&known), zones, &tenancy);
     want(context, &gslb, twins, hosts, &resolution);
-}
-
-/// The hosts that the Gslb may serve, as far as it is known: those of the reference, or when that fails the last ones.
-fn servable(
-    resolution: &Resolution,
-    known: &[Server],
-    zones: &[Zone],
-    tenancy: &Tenancy,
-) -> BTreeSet<DomainName> {
-    let servers = match resolution {
-        Resolution::Found(servers) => servers,
-        Resolution::Invalid { .. } | Resolution::Failed { .. } => known,
-    };
-    servable_hosts(servers, zones, tenancy)
 }
 
 /// Who else wants the hosts, and what the peers say about them.
 fn look_at_hosts(context: &Context, key: &Key, twins: &Twins, seen: &mut Seen<'_>, now: Timestamp) {
-    let Observation { resolution, known, zones, tenancy, .. } = &seen.observation;
-    for host in servable(resolution, known, zones, tenancy) {
+    let servers = seen.observation.resolution.servers(&seen.observation.known);
+    for host in servable_hosts(servers, seen.observation.zones, &seen.observation.tenancy) {
         if let Some(rival) = &twins.rival {
             seen.observation.taken.insert(host, rival.to_string());
             continue;
@@ -154,9 +142,10 @@ fn want(
     if twins.rival.is_some() {
         return None;
     }
-    let hold = raw_strategy(&gslb.spec.strategy).accept().ok().and_then(|accepted| accepted.hold);
+    let accepted = raw_strategy(&gslb.spec.strategy).accept().ok();
+    let hold = accepted.as_ref().and_then(|accepted| accepted.hold);
     let hold = hold.map_or_else(|| context.default_hold(), signed);
-    let accepted = raw_strategy(&gslb.spec.strategy).accept().is_ok()
+    let accepted = accepted.is_some()
         || context.endpoints.get(&Key::of(gslb)).is_some_and(|facts| facts.in_force().is_some());
     // What certainly is not there serves nothing either: its hosts are kept, behind whoever can serve them.
     let referent_gone = matches!(resolution, Resolution::Failed { .. });
@@ -171,12 +160,8 @@ fn health_of(
     known: &[Server],
     dependencies: &mut BTreeSet<Dependency>,
 ) -> BTreeMap<ServiceName, Health> {
-    let servers = match resolution {
-        Resolution::Found(servers) => servers,
-        Resolution::Invalid { .. } => known,
-        Resolution::Failed { .. } => return BTreeMap::new(),
-    };
-    let services: BTreeSet<&ServiceName> = servers.iter().flat_map(|server| &server.services).collect();
+    let services: BTreeSet<&ServiceName> =
+        resolution.living(known).iter().flat_map(|server| &server.services).collect();
     let watched: Vec<Dependency> = services.iter().map(|service| Dependency::service(service)).collect();
     context.registry.depend(gslb, watched.iter().cloned());
     dependencies.extend(watched);

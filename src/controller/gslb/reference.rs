@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use gslb_core::publication::Resolution;
-use gslb_core::reference::{ObjectKind, RawReference, Reference, ReferenceProblem, Selection};
+use gslb_core::reference::{KindUnread, ObjectKind, RawReference, Reference, ReferenceProblem, Selection};
+use gslb_core::zone::Zone;
 use gslb_crds::Gslb;
 use gslb_crds::gslb::ResourceRef;
 use gslb_crds::marks;
@@ -60,11 +61,26 @@ impl From<Unknown> for Stop {
 pub(crate) struct Reader<'a> {
     pub(crate) context: &'a Context,
     pub(crate) gslb: &'a Id,
+    pub(crate) zones: &'a [Zone],
     pub(crate) dependencies: &'a mut BTreeSet<Dependency>,
     pub(crate) now: Timestamp,
+    /// Kinds that were read before and cannot be read any more.
+    pub(crate) refused: Vec<KindUnread>,
+    /// When that may have changed without a word.
+    pub(crate) look_again: Option<Timestamp>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub(crate) fn new(
+        context: &'a Context,
+        gslb: &'a Id,
+        zones: &'a [Zone],
+        dependencies: &'a mut BTreeSet<Dependency>,
+        now: Timestamp,
+    ) -> Self {
+        Self { context, gslb, zones, dependencies, now, refused: Vec::new(), look_again: None }
+    }
+
     pub(crate) fn depend(&mut self, dependency: Dependency) {
         self.context.registry.depend(self.gslb, [dependency.clone()]);
         self.dependencies.insert(dependency);
@@ -74,6 +90,12 @@ impl Reader<'_> {
     pub(crate) fn kind(&mut self, kind: ObjectKind) -> Result<std::sync::Arc<Watched>, Unknown> {
         self.depend(Dependency::Kind(kind));
         let watched = self.context.kinds.of(kind, self.now);
+        if let Some((refused, until)) =
+            watched.refused(self.now).filter(|(new, _)| !self.refused.contains(new))
+        {
+            self.refused.push(refused);
+            self.look_again = self.look_again.into_iter().chain([until]).min();
+        }
         match watched.reading(self.now) {
             Reading::Done => Ok(watched),
             Reading::UnderWay(until) => Err(Unknown::Later(until)),
@@ -119,7 +141,7 @@ impl Reader<'_> {
         };
         let what = reference.what(&name);
         let hostname = marks::annotation(gslb, marks::HOSTNAME);
-        let servers = referent.backends.servers(reference.kind, &what, hostname)?;
+        let servers = referent.backends.servers(reference.kind, &what, hostname, self.zones)?;
         let resolution = Resolution::Found(servers);
         Ok(Referenced { resolution, source: Some(referent.source), what, ignored: referent.ignored })
     }
@@ -195,7 +217,7 @@ impl Reader<'_> {
 /// Why the objects of a kind are not known.
 #[derive(Debug)]
 pub(crate) enum Unknown {
-    Unread(gslb_core::reference::KindUnread),
+    Unread(KindUnread),
     Later(Timestamp),
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use gslb_core::contest::accepted_zones;
 use gslb_core::corefile::{Edits, edits};
+use gslb_core::doubling::Doubling;
 use gslb_core::name::DomainName;
 use gslb_core::rivalry::Rivalry;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -24,10 +25,8 @@ use crate::kube_call::in_time;
 
 /// Name of the ConfigMap, in the own namespace (contract §5.4).
 const NAME: &str = "k8gb-zone-delegation";
-/// Pause after a failure; doubles while it keeps failing.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause: as long as the kubelet takes to bring a changed ConfigMap into a Pod.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Pauses after a failure. The longest is as long as the kubelet takes to bring a changed ConfigMap into a Pod.
+const RETRY: Doubling = Doubling { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
 /// Keeps the entries of all zones right until the daemon ends.
 pub(crate) async fn keep(context: Arc<Context>) {
@@ -36,7 +35,7 @@ pub(crate) async fn keep(context: Arc<Context>) {
     let config = watcher::Config::default().fields(&format!("metadata.name={NAME}"));
     // Only wakes: each event, a failure too, leads to a look at the object itself.
     let mut edited = std::pin::pin!(watcher(api.clone(), config).default_backoff());
-    let mut pause = FIRST_PAUSE;
+    let mut failures = 0;
     let (mut written, mut rivalry) = (None, Rivalry::default());
     loop {
         zones.mark_unchanged();
@@ -52,14 +51,14 @@ pub(crate) async fn keep(context: Arc<Context>) {
         }
         match write(&api, &served).await {
             Ok(false) => {
-                pause = FIRST_PAUSE;
+                failures = 0;
                 tokio::select! {
                     changed = zones.changed() => if changed.is_err() { break },
                     _ = edited.next() => {}
                 }
             }
             Ok(true) => {
-                pause = FIRST_PAUSE;
+                failures = 0;
                 tracing::info!(name = NAME, "Updated the zones of CoreDNS.");
                 rivalry.wrote(written.as_ref() == Some(&served), now);
                 written = Some(served);
@@ -72,8 +71,7 @@ pub(crate) async fn keep(context: Arc<Context>) {
             }
             Err(error) => {
                 tracing::warn!(name = NAME, error = %Chain(&error), "The zones of CoreDNS could not be updated; it is tried again.");
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                tokio::time::sleep(RETRY.next(&mut failures)).await;
             }
         }
     }

@@ -11,6 +11,7 @@ use gslb_core::change::Change;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{DesiredDelegation, Share};
 use gslb_core::delegation_proof::DelegationProof;
+use gslb_core::doubling::Doubling;
 use gslb_core::fleet::Sighting;
 use gslb_core::history::History;
 use gslb_core::name::DomainName;
@@ -22,9 +23,9 @@ use super::discover::Schedule;
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 
-/// First pause before the parent is asked again whether it serves the delegation; doubles up to a minute.
-const FIRST_PROOF_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PROOF_PAUSE: Duration = Duration::from_secs(60);
+/// Pauses before the parent is asked again whether it serves the delegation; the period if that is shorter. No outside
+/// reference.
+const PROOF: Doubling = Doubling { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
 /// When a change is read back (design §2.5).
 const READ_BACKS: [SignedDuration; 2] = [SignedDuration::from_secs(2), SignedDuration::from_secs(10)];
@@ -96,7 +97,8 @@ pub(crate) struct Memory {
     pub(crate) failures: u32,
     pub(crate) proof: Option<DelegationProof>,
     pub(crate) next_proof: Option<Timestamp>,
-    proof_pause: Option<Duration>,
+    /// Proofs in a row that were not good.
+    bad_proofs: u32,
     /// What the last read at the provider showed, until it is taken in.
     pub(crate) sighting: Option<Sighting>,
     pub(crate) discovery: Schedule,
@@ -116,15 +118,11 @@ impl Memory {
     /// Takes in a proof; asks again soon while it is not good, and with the provider's period when it is.
     pub(crate) fn proved(&mut self, proof: DelegationProof, period: Option<Duration>, now: Timestamp) {
         let delegated = matches!(proof, DelegationProof::Delegated { .. });
-        let pause = if delegated {
-            self.proof_pause = None;
-            period
-        } else {
-            let pause =
-                self.proof_pause.map_or(FIRST_PROOF_PAUSE, |pause| (pause * 2).min(LONGEST_PROOF_PAUSE));
-            self.proof_pause = Some(pause);
-            Some(pause)
-        };
+        let pause = (!delegated).then(|| PROOF.next(&mut self.bad_proofs));
+        if delegated {
+            self.bad_proofs = 0;
+        }
+        let pause = pause.into_iter().chain(period).min();
         self.next_proof = pause.and_then(|pause| now.checked_add(pause).ok());
         self.proof = Some(proof);
     }
@@ -155,7 +153,7 @@ impl Memory {
         self.read_backs = READ_BACKS.iter().map(|pause| now + *pause).collect();
         self.next_proof = None;
         self.proof = None;
-        self.proof_pause = None;
+        self.bad_proofs = 0;
     }
 
     /// The condition `Delegated`.
@@ -286,6 +284,30 @@ mod tests {
     #[test]
     fn a_time_that_has_passed_never_makes_a_busy_loop() {
         assert_eq!(due(5, 30).next_look(BOTH, at(10)), Some(SHORTEST_LOOK));
+    }
+
+    #[test]
+    fn a_delegation_that_is_not_served_is_asked_for_soon_and_never_less_often_than_the_period_says() {
+        let mut memory = Memory::default();
+        let period = Some(Duration::from_secs(5));
+        let name = |text| DomainName::parse(text).unwrap();
+        let (zone, parent) = (name("cloud.example.com"), name("example.com"));
+        let proof = |delegated| match delegated {
+            true => DelegationProof::Delegated {
+                zone: zone.clone(),
+                parent: parent.clone(),
+                ns_name: name("gslb-ns-eu-cloud.example.com"),
+            },
+            false => DelegationProof::NoParentServers { zone: zone.clone(), parent: parent.clone() },
+        };
+        for next in [1, 2, 4, 5, 5] {
+            memory.proved(proof(false), period, at(0));
+            assert_eq!(memory.next_proof, Some(at(next)));
+        }
+        memory.proved(proof(true), period, at(0));
+        assert_eq!(memory.next_proof, Some(at(5)));
+        memory.proved(proof(true), None, at(0));
+        assert_eq!(memory.next_proof, None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use gslb_core::doubling::Doubling;
 use gslb_core::fleet::{Move, Sighting, Source};
 use gslb_core::zone::Zone;
 use gslb_crds::ZoneDelegation;
@@ -15,16 +16,16 @@ use crate::controller::context::Context;
 use crate::controller::{Pass, Trigger};
 use crate::peer::fleet;
 
-/// First pause before the parent is asked again while nobody has said who the members are, or while one is missing;
-/// doubles up to a minute.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Pauses before the parent is asked again while nobody has said who the members are, or while one is missing; the
+/// period if that is shorter. No outside reference.
+const SOON: Doubling = Doubling { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
 /// When a zone's members are looked for again.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Schedule {
     next: Option<Timestamp>,
-    pause: Option<Duration>,
+    /// Looks in a row that ask for another one soon.
+    hurried: u32,
     started: bool,
 }
 
@@ -37,11 +38,14 @@ impl Schedule {
         self.next
     }
 
-    /// After a look. `soon`: something has to be looked at again; else `period` does.
+    /// After a look. `soon`: something has to be looked at again before the period is over.
     fn looked(&mut self, soon: bool, period: Option<Duration>, now: Timestamp) {
         self.started = true;
-        self.pause = soon.then(|| self.pause.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE)));
-        self.next = self.pause.or(period).and_then(|pause| now.checked_add(pause).ok());
+        let pause = soon.then(|| SOON.next(&mut self.hurried));
+        if !soon {
+            self.hurried = 0;
+        }
+        self.next = pause.into_iter().chain(period).min().and_then(|pause| now.checked_add(pause).ok());
     }
 }
 
@@ -106,7 +110,7 @@ impl<'a> Discovery<'a> {
         let context = &self.pass.context;
         let wants = |source| context.fleet.asks_for(self.zone.name(), source);
         let soon = wants(Source::Parent) || wants(Source::Provider);
-        if self.found && (self.asked || (soon && memory.discovery.pause.is_none())) {
+        if self.found && (self.asked || (soon && memory.discovery.hurried == 0)) {
             let period = context.settings.periods.zone_delegation;
             memory.discovery.looked(soon, period, context.now());
         }
@@ -181,5 +185,14 @@ mod tests {
         assert_eq!(schedule.next(), Some(at(1)));
         schedule.looked(false, None, at(0));
         assert_eq!((schedule.next(), schedule.is_due(at(9999))), (None, false));
+    }
+
+    #[test]
+    fn a_zone_is_never_looked_at_less_often_than_the_period_says() {
+        let mut schedule = Schedule::default();
+        for next in [1, 2, 4, 5, 5, 5] {
+            schedule.looked(true, Some(Duration::from_secs(5)), at(0));
+            assert_eq!(schedule.next(), Some(at(next)));
+        }
     }
 }

@@ -4,10 +4,12 @@ mod approval;
 pub(crate) mod corefile;
 mod desk;
 mod discover;
+mod finalize;
 pub(crate) mod live;
 mod prove;
 mod provide;
 pub(crate) mod report;
+mod standing;
 mod zones;
 
 use std::collections::BTreeSet;
@@ -18,28 +20,25 @@ use std::time::Duration;
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::contest::{Seniority, accepted_zones};
-use gslb_core::delegation::DesiredDelegation;
+use gslb_core::delegation::{DesiredDelegation, object_name};
 use gslb_core::zone::Zone;
+use gslb_crds::ZoneDelegation;
 use gslb_crds::zone_delegation::DnsServer;
-use gslb_crds::{ZoneDelegation, marks};
 use gslb_provider_contract::Provider;
-use gslb_provider_external_dns::object_name;
-use kube::api::{Patch, PatchParams};
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
-use kube::{Api, Resource, ResourceExt};
-use serde_json::json;
+use kube::{Resource, ResourceExt};
 
-pub(crate) use crate::kube_call::in_time;
 pub(crate) use desk::Desk;
 pub(crate) use zones::bootstrap;
 
 use super::cache::Key;
 use super::context::Context;
-use super::write::FIELD_MANAGER;
-use super::{Pass, PassError, Provision, Trigger, cluster};
+use super::{Pass, PassError, Trigger, cluster};
+use crate::audit::ChangeLog;
 use desk::{Asked, Asking, Memory, Standing};
 use discover::Discovery;
+use finalize::{ensure_finalizer, finalize};
 use prove::Reach;
 use provide::Visit;
 
@@ -99,7 +98,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
     let glue = cluster::glue(context, now);
     let own: BTreeSet<IpAddr> = glue.iter().flat_map(|glue| &glue.targets).copied().map(IpAddr::V4).collect();
-    let mut conditions = vec![accepted];
+    let mut conditions = Vec::new();
     let mut discovery = Discovery::begin(pass, object, claimant.zone(), &memory);
     // Beside the provider, who may be slow: the first publication waits only seconds for the members.
     let provided = async {
@@ -126,6 +125,8 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
             conditions.push(Condition::bad(ConditionKind::InSync, error.reason(), message));
         }
     }
+    // First of all: `Ready` lends its words from the first that is not true.
+    conditions.insert(0, report::with_left_out(accepted, &context.fleet.left_out(claimant.zone().name())));
     discovery.end(&mut memory);
     pass.zones.keep(&object.name_any(), memory.clone());
     let listed = match &glue {
@@ -216,9 +217,20 @@ async fn provide_for(
     let desired = shared(provider, desired, &asked);
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
-    let (desk, metrics, who, clock) = (&pass.zones, &pass.context.metrics, &pass.who, &pass.context.clock);
-    let (desired, scope) = (&desired, pass.context.writable_zones());
-    let client = &pass.context.client;
+    visit(pass, (provider, log), object, &desired, period, memory).await;
+}
+
+/// Visits the provider with a wish. `period`: the safety net.
+async fn visit(
+    pass: &Pass,
+    (provider, log): (&Arc<dyn Provider>, &ChangeLog),
+    object: &ZoneDelegation,
+    desired: &DesiredDelegation,
+    period: Option<Duration>,
+    memory: &mut Memory,
+) {
+    let Context { client, metrics, clock, .. } = &*pass.context;
+    let (desk, who, scope) = (&pass.zones, &pass.who, pass.context.writable_zones());
     let visit = Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
     provide::visit(&visit, memory).await;
 }
@@ -248,111 +260,6 @@ fn shared(provider: &Arc<dyn Provider>, desired: DesiredDelegation, asked: &Aske
     match provider.capabilities().own_object {
         true => desired.with_peers(asked.peers.clone(), asked.undecided.clone()),
         false => desired,
-    }
-}
-
-/// Withdraws this cluster's part if the spec asks for it, then lets the object go. Needs no address of our own.
-async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassError> {
-    let context = &pass.context;
-    if !object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
-        return Ok(Action::await_change());
-    }
-    let left = match (object.spec.do_finalize, &pass.provider, accept(context, object)) {
-        (true, Some(provision), Ok((claimant, _))) => {
-            if let Some(again) = withdraw(pass, provision, object, claimant).await? {
-                return Ok(again);
-            }
-            None
-        }
-        // The older object stands for the zone, and keeps the entry.
-        (_, _, Err(refused)) if refused.reason == ZONE_TAKEN => None,
-        (true, Some(_), Err(refused)) => Some(format!("its zone is not accepted ({})", refused.message)),
-        (true, None, _) => Some("no provider is configured".to_owned()),
-        (false, Some(_), _) => Some("doFinalize is false".to_owned()),
-        (false, None, _) => None,
-    };
-    if let Some(reason) = left {
-        let note = format!(
-            "deleted, but {reason}, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes"
-        );
-        let what = (report::WHAT, Key::of(object));
-        context.announcer.warn(what, "DelegationLeft", note, &object.object_ref(&())).await;
-    }
-    release(context, object).await?;
-    pass.zones.forget(&object.name_any());
-    Ok(Action::await_change())
-}
-
-/// Withdraws this cluster's part. Gives when to look again if that is not done yet.
-async fn withdraw(
-    pass: &Pass,
-    (provider, log): &Provision,
-    object: &ZoneDelegation,
-    claimant: Claimant,
-) -> Result<Option<Action>, PassError> {
-    let context = &pass.context;
-    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
-    context.glue.hurry(claimant.zone().name(), context.now());
-    let servers = servers(context, claimant.zone(), &claimant, &BTreeSet::new());
-    let asked = Asked { withdrawn: true, ..asked(pass, provider, object, &claimant, BTreeSet::new()) };
-    if memory.provider_is_due(&asked, context.now()) {
-        let desired = shared(provider, DesiredDelegation::withdrawn(claimant), &asked);
-        memory.asked = Some(asked);
-        let period = Some(Duration::from_secs(10));
-        let (desk, metrics, who, clock) = (&pass.zones, &context.metrics, &pass.who, &context.clock);
-        let (desired, scope) = (&desired, context.writable_zones());
-        let client = &context.client;
-        let visit =
-            Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
-        provide::visit(&visit, &mut memory).await;
-        pass.zones.keep(&object.name_any(), memory.clone());
-    }
-    let standing = memory.standing.clone();
-    if let Some(Standing { in_sync, .. }) = standing.as_ref().filter(|standing| standing.withdrawn) {
-        // No condition will tell any more what stays there.
-        if in_sync.reason != provide::IN_SYNC {
-            let (what, note) = ((report::WHAT, Key::of(object)), in_sync.message.clone());
-            context.announcer.warn(what, in_sync.reason, note, &object.object_ref(&())).await;
-        }
-        return Ok(None);
-    }
-    let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
-    // What is known of the peers must outlive this process: it decides when the object may go.
-    report::report(context, object, servers, conditions, context.now()).await?;
-    Ok(Some(next(context, &memory, Asking { provider: true, parent: false, members: false })))
-}
-
-async fn ensure_finalizer(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {
-    if object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
-        return Ok(());
-    }
-    let api: Api<ZoneDelegation> = Api::all(context.client.clone());
-    let body = json!({
-        "apiVersion": ZoneDelegation::api_version(&()), "kind": ZoneDelegation::kind(&()),
-        "metadata": {
-            "name": object.name_any(), "uid": object.uid(),
-            "finalizers": [marks::ZONE_DELEGATION_FINALIZER],
-        },
-    });
-    // A manager of its own: an apply under the name that writes the status would give up the finalizer.
-    let params = PatchParams::apply(&format!("{FIELD_MANAGER}-finalizer")).force();
-    in_time(api.patch(&object.name_any(), &params, &Patch::Apply(&body))).await?;
-    Ok(())
-}
-
-/// Takes our finalizer away, and nothing that came or went meanwhile.
-async fn release(context: &Context, object: &ZoneDelegation) -> Result<(), PassError> {
-    let api: Api<ZoneDelegation> = Api::all(context.client.clone());
-    let rest: Vec<&String> = object
-        .finalizers()
-        .iter()
-        .filter(|finalizer| *finalizer != marks::ZONE_DELEGATION_FINALIZER)
-        .collect();
-    let body = json!({"metadata": {"resourceVersion": object.resource_version(), "finalizers": rest}});
-    match in_time(api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(&body))).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -7,14 +7,13 @@ use gslb_core::change::Change;
 use gslb_core::changelog::{
     Action, ChangeResult, Intent, ObjectRef, Proposal, Settlement, Unsettled, Verdict, Who,
 };
-use gslb_core::claim::{Claim, Claimant};
-use gslb_core::condition::{Condition, ConditionKind};
+use gslb_core::claim::Claimant;
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
 use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
 use gslb_core::plan::plan;
 use gslb_crds::ZoneDelegation;
-use gslb_provider_contract::{Disposition, Provider, ProviderError, Retry, Scope};
+use gslb_provider_contract::{Disposition, Provider, ProviderError, Scope};
 use jiff::Timestamp;
 use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
@@ -22,23 +21,15 @@ use tokio::time::Instant;
 
 use super::approval::{self, Look, Waiting};
 use super::desk::{Desk, Memory, Open, Standing};
+use super::standing::{fail, open_until, other_writer, standing};
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 use crate::metrics::Metrics;
 
-/// First pause after a provider failed; doubles with every further failure.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause after a provider failed.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How soon a changed secret is noticed: by asking, while the provider itself holds back the log-in.
-const SECRET_PAUSE: Duration = Duration::from_secs(5);
 /// How often a change that waits for approval is looked at.
 const APPROVAL_PAUSE: Duration = Duration::from_secs(30);
 /// Passes that start anew because somebody else wrote in between.
 const STALE_TRIES: u32 = 3;
-
-/// Reason of a provider that holds what we want, with nothing else to tell.
-pub(super) const IN_SYNC: &str = "InSync";
 
 /// Everything that one visit to the provider needs.
 pub(crate) struct Visit<'a> {
@@ -316,116 +307,4 @@ fn why(desired: &DesiredDelegation, approved: &ApprovedPlan) -> String {
     };
     let causes = approved.findings().iter().filter(|finding| finding.leads_to_change());
     std::iter::once(what).chain(causes.map(ToString::to_string)).collect::<Vec<_>>().join("; ")
-}
-
-/// How things stand while the request of an earlier change may be under way. The reason is that of the error which
-/// such a request ends with.
-fn open_until(visit: &Visit<'_>, until: Timestamp) -> Standing {
-    let (zone, provider) = (visit.desired.claimant().zone().name(), visit.provider.id());
-    let message = format!(
-        "it is not known whether the last change of delegation {zone} was made: its request may still be under way at {provider}, so nothing is written before {}",
-        until.strftime("%Y-%m-%dT%H:%M:%SZ")
-    );
-    Standing::new(Condition::bad(ConditionKind::InSync, "OutcomeUnknown", message))
-}
-
-/// That somebody else keeps undoing what we write.
-fn other_writer(visit: &Visit<'_>) -> Condition {
-    let (zone, provider) = (visit.desired.claimant().zone().name(), visit.provider.id());
-    let message = format!(
-        "somebody else keeps changing what this cluster writes for delegation {zone} at {provider}; it is written back with pauses of up to a minute; find the other writer in the object's metadata.managedFields and stop it"
-    );
-    Condition::bad(ConditionKind::InSync, "OtherWriter", message)
-}
-
-fn standing(
-    visit: &Visit<'_>,
-    approved: &ApprovedPlan,
-    observed: &Presence,
-    waiting: Option<&str>,
-) -> Standing {
-    let kind = ConditionKind::InSync;
-    if let Some(task) = waiting {
-        let message =
-            format!("the change is pending: it waits for approval as {task} at {}", visit.provider.id());
-        return Standing::new(Condition::bad(kind, "WaitingForApproval", message));
-    }
-    if let Some(first) = approved.skipped().first() {
-        let message = approved.skipped().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        return Standing::new(Condition::bad(kind, first.reason(), message));
-    }
-    let last = approved.changes().last().map(ApprovedChange::change);
-    let stands = last.map_or_else(|| observed.delegation(), Change::after);
-    let withdrawn = visit.desired.is_withdrawn(stands);
-    let findings = approved.findings();
-    if *visit.desired.wish() == Wish::Withdrawn && !withdrawn {
-        let claimant = visit.desired.claimant();
-        let names = stands.iter().flat_map(|delegation| delegation.servers.keys());
-        let kept = names.filter(|name| claimant.claim(name) != Claim::Foreign).map(ToString::to_string);
-        let names = kept.collect::<Vec<_>>().join(", ");
-        let left = format!(
-            "this cluster has left the delegation; its object lists {names} until their addresses are gone from DNS"
-        );
-        let findings = findings.iter().map(ToString::to_string);
-        let message = std::iter::once(left).chain(findings).collect::<Vec<_>>().join("; ");
-        return Standing::new(Condition::good(kind, "OthersRemain", message));
-    }
-    let in_sync = match findings.first() {
-        None => {
-            Condition::good(kind, IN_SYNC, format!("{} holds what this cluster wants", visit.provider.id()))
-        }
-        Some(first) => {
-            let message = findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            Condition::good(kind, first.reason(), message)
-        }
-    };
-    Standing { in_sync, withdrawn }
-}
-
-fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
-    let kind = ConditionKind::InSync;
-    let zone = visit.desired.claimant().zone().name();
-    let backoff = FIRST_PAUSE.saturating_mul(1 << memory.failures.min(10)).min(LONGEST_PAUSE);
-    memory.failures = memory.failures.saturating_add(1);
-    let (condition, pause) = match stop {
-        Stop::Provider(error) => {
-            let chain = crate::controller::cache::Chain(error);
-            tracing::warn!(%zone, provider = %visit.provider.id(), reason = error.reason(), error = %chain, "The provider failed.");
-            let condition = Condition::bad(kind, error.reason(), error.to_string());
-            let pause = match error.retry() {
-                Retry::AtOnce => Some(backoff),
-                Retry::Backoff { at_least } => Some(backoff.max(at_least)),
-                Retry::Until(at) => {
-                    Some(Duration::try_from(at.duration_since(now)).unwrap_or_default().min(SECRET_PAUSE))
-                }
-                Retry::AfterChange => Some(SECRET_PAUSE),
-            };
-            (condition, pause)
-        }
-        Stop::Audit(error) => {
-            visit.desk.doubt_log();
-            let chain = crate::controller::cache::Chain(error);
-            tracing::warn!(%zone, error = %chain, "The change log failed; nothing more is changed at the provider.");
-            let provider = visit.provider.id();
-            let (reason, message) = match memory.unlogged {
-                true => (
-                    "OutcomeNotLogged",
-                    format!(
-                        "{provider} took a change, but its outcome is not logged yet, and nothing more is changed before it is: {error}"
-                    ),
-                ),
-                false => (
-                    error.reason(),
-                    format!(
-                        "nothing is changed at {provider} because the change log cannot be written: {error}"
-                    ),
-                ),
-            };
-            (Condition::bad(kind, reason, message), Some(backoff))
-        }
-        Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), visit.period),
-    };
-    memory.standing = Some(Standing::new(condition));
-    memory.next_provider =
-        pause.and_then(|pause| now.checked_add(pause.max(Duration::from_millis(100))).ok());
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use gslb_core::condition::{Condition, ConditionKind, ready};
+use gslb_core::fleet::MOST_PEERS;
+use gslb_core::name::GeoTag;
 use gslb_crds::zone_delegation::DnsServer;
 use gslb_crds::{ZoneDelegation, ZoneDelegationStatus};
 use jiff::Timestamp;
@@ -16,15 +18,18 @@ use crate::controller::write::{Live, Need, Write};
 
 /// Name of this kind in memories and of its status as a kind of write.
 pub(crate) const WHAT: &str = "ZoneDelegation";
+/// Clusters that one sentence names. No outside reference.
+const MOST_NAMED: usize = 10;
 
-/// Writes the status if it says something new, and one event per transition.
+/// Writes the status if it says something new, and one event per transition. Gives the version that the object has
+/// after a write.
 pub(crate) async fn report(
     context: &Context,
     object: &ZoneDelegation,
     servers: BTreeSet<DnsServer>,
     mut conditions: Vec<Condition>,
     now: Timestamp,
-) -> kube::Result<()> {
+) -> kube::Result<Option<String>> {
     let key = Key::of(object);
     let needed: Vec<&Condition> = conditions.iter().collect();
     conditions.push(ready(&needed, "the delegation is served and holds this cluster's name server"));
@@ -51,10 +56,10 @@ pub(crate) async fn report(
             context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await;
         // The events are not told again, so they go out whatever became of the status.
         context.announcer.publish(&events, &object.object_ref(&())).await;
-        return unless_gone(written).map(drop);
+        return Ok(unless_gone(written)?.and_then(|object| object.resource_version()));
     }
     context.announcer.publish(&events, &object.object_ref(&())).await;
-    Ok(())
+    Ok(None)
 }
 
 /// By name, then address, both as plain text (contract §1.4).
@@ -65,4 +70,38 @@ fn sorted(servers: BTreeSet<DnsServer>) -> Vec<DnsServer> {
 /// The condition `Accepted` of a zone that can be acted on.
 pub(crate) fn accepted() -> Condition {
     Condition::good(ConditionKind::Accepted, "Accepted", "the zone and its parent are accepted")
+}
+
+/// As [`accepted`], with the clusters for which there is no room in the fleet. What is wrong with the zone goes before.
+pub(crate) fn with_left_out(accepted: Condition, left_out: &BTreeSet<GeoTag>) -> Condition {
+    if left_out.is_empty() || !accepted.is_true() {
+        return accepted;
+    }
+    let named = left_out.iter().take(MOST_NAMED).map(GeoTag::as_str).collect::<Vec<_>>().join(", ");
+    let more = match left_out.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "{named}{more} of the delegation are no members of the fleet, because {MOST_PEERS} others are; remove name servers that are no clusters from the parent zone, or list the fleet in EXT_GSLB_CLUSTERS_GEO_TAGS"
+    );
+    Condition::good(ConditionKind::Accepted, "PeersLeftOut", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_without_room_are_told_by_name_and_no_problem_of_the_zone_is_hidden() {
+        let tags: BTreeSet<GeoTag> =
+            (0..12).map(|number| GeoTag::parse(&format!("c{number:02}")).unwrap()).collect();
+        let told = with_left_out(accepted(), &tags);
+        let sentence = "c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 2 more of the delegation are no members of the fleet, because 64 others are; ";
+        assert!(told.message.starts_with(sentence), "{}", told.message);
+        assert_eq!((told.is_true(), told.reason), (true, "PeersLeftOut"));
+        let bad = Condition::bad(ConditionKind::Accepted, "SpecInvalid", "wrong");
+        assert_eq!(with_left_out(bad.clone(), &tags), bad);
+        assert_eq!(with_left_out(accepted(), &[].into()), accepted());
+    }
 }
