@@ -115,10 +115,21 @@ fn told(error: &anyhow::Error) -> String {
     said
 }
 
+/// The controller waits most of the time; each thread more would keep memory of its own on large machines.
+const CONTROLLER_THREADS: usize = 2;
+
+fn runtime(command: &Command) -> io::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if matches!(command, Command::Run(_)) {
+        builder.worker_threads(CONTROLLER_THREADS);
+    }
+    builder.enable_all().build()
+}
+
 fn run(command: Command) -> anyhow::Result<Ending> {
     #[cfg(feature = "sandbox")]
     sandbox::orphan::watch();
-    let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
+    let runtime = runtime(&command).context("cannot start")?;
     // Standard output must not be locked here: the log of a daemon may go there.
     let mut out = io::BufWriter::new(Printer::new(io::stdout()));
     let ending = match command {

@@ -36,6 +36,9 @@ use gslb_core::reference::ObjectKind;
 /// must not wait long for us: until then this cluster's health is blind.
 const LAST_RETRY: Duration = Duration::from_millis(1500);
 
+/// Objects in one answer to a list: what a whole list needs on the way in stays with the process. kube asks for 500.
+pub(crate) const PAGE: u32 = 100;
+
 /// The store writers of the two kinds that are reconciled.
 pub(crate) struct Writers {
     pub(crate) gslbs: ByGroup<StoreWriter<gslb::Guarded>>,
@@ -71,7 +74,7 @@ pub(crate) async fn synced(context: &Context) {
 }
 
 fn ingresses(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
-    let ingresses = stream::<Ingress>(context, &watcher::Config::default());
+    let ingresses = stream::<Ingress>(context);
     let ingresses = ingresses.inspect(|event| forget_unlisted(context, gslb::embedded::WHAT, event));
     context.ingresses.follow(ingresses, Into::into, move |all| {
         let glue = |facts: Option<&super::facts::IngressFacts>| facts.is_some_and(|facts| facts.ip_source);
@@ -94,7 +97,7 @@ fn ingresses(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
 }
 
 fn services(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
-    context.services.follow(stream::<Service>(context, &watcher::Config::default()), Into::into, move |all| {
+    context.services.follow(stream::<Service>(context), Into::into, move |all| {
         for changed in all {
             wake_dependents(context, triggers, ObjectKind::Service, changed.key);
         }
@@ -120,7 +123,7 @@ fn is_dns_service(context: &Context, changed: &Changed<'_, super::facts::Service
 }
 
 fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
-    let slices = stream::<EndpointSlice>(context, &watcher::Config::default());
+    let slices = stream::<EndpointSlice>(context);
     context.slices.cache.follow(slices, Into::into, move |all| {
         let services: BTreeSet<ServiceName> =
             all.iter().flat_map(|changed| context.slices.index(changed)).collect();
@@ -132,7 +135,7 @@ fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
 
 fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
     // All of them, also those without our labels: an apply would take a foreign object of the same name over.
-    let endpoints = stream::<DeserializeGuard<DnsEndpoint>>(context, &watcher::Config::default());
+    let endpoints = stream::<DeserializeGuard<DnsEndpoint>>(context);
     let endpoints = endpoints.inspect(|event| forget_unlisted(context, gslb::apply::WHAT, event));
     context.endpoints.follow(endpoints, EndpointFacts::read, move |all| {
         for changed in all {
@@ -153,7 +156,7 @@ fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
 }
 
 async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<zone_delegation::Guarded>) {
-    let objects = stream::<zone_delegation::Guarded>(context, &watcher::Config::default());
+    let objects = stream::<zone_delegation::Guarded>(context);
     let objects = objects.inspect(move |event| store(&mut writer, event));
     let read = |object| ZoneFacts::read(object, &context.zones);
     context
@@ -205,7 +208,7 @@ async fn gslbs<G>(
     G: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + Into<gslb::Guarded>,
     G: 'static,
 {
-    let events = stream_with::<G>(context, &watcher::Config::default(), longest_pause);
+    let events = stream_with::<G>(context, longest_pause);
     let mut events = std::pin::pin!(events);
     let mut told = None;
     while let Some(event) = events.next().await {
@@ -350,29 +353,26 @@ pub(crate) fn wake(context: &Context, triggers: &Triggers, dependency: &Dependen
 }
 
 /// A watch of all objects of a kind that starts again by itself, without the fields that nobody reads.
-fn stream<K>(
-    context: &Context,
-    config: &watcher::Config,
-) -> impl futures::Stream<Item = watcher::Result<Event<K>>> + use<K>
+fn stream<K>(context: &Context) -> impl futures::Stream<Item = watcher::Result<Event<K>>> + use<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
-    stream_with(context, config, LAST_RETRY)
+    stream_with(context, LAST_RETRY)
 }
 
 fn stream_with<K>(
     context: &Context,
-    config: &watcher::Config,
     longest_pause: Duration,
 ) -> impl futures::Stream<Item = watcher::Result<Event<K>>> + use<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
-    watcher(Api::<K>::all(context.client.clone()), config.clone())
-        .backoff(Pauses::up_to(longest_pause))
-        .modify(|object| {
+    let config = watcher::Config::default().page_size(PAGE);
+    watcher(Api::<K>::all(context.client.clone()), config).backoff(Pauses::up_to(longest_pause)).modify(
+        |object| {
             // Nobody reads them, and they may be larger than the rest.
             object.managed_fields_mut().clear();
             object.annotations_mut().remove(marks::LAST_APPLIED);
-        })
+        },
+    )
 }

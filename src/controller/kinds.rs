@@ -25,7 +25,7 @@ use super::cache::{Cache, Chain, Key};
 use super::context::Context;
 use super::facts::referent::{Optional, OptionalFacts};
 use super::facts::{gateway, istio};
-use super::inputs::{wake, wake_dependents};
+use super::inputs::{PAGE, wake, wake_dependents};
 use super::registry::Dependency;
 use crate::watch_retry::Pauses;
 
@@ -242,7 +242,7 @@ fn stream(
         plural: kind.plural().to_owned(),
     };
     let api: Api<DynamicObject> = Api::all_with(context.client.clone(), &resource);
-    watcher(api, watcher::Config::default()).backoff(Pauses::up_to(LAST_RETRY))
+    watcher(api, watcher::Config::default().page_size(PAGE)).backoff(Pauses::up_to(LAST_RETRY))
 }
 
 fn facts(kind: ObjectKind, object: DynamicObject) -> OptionalFacts {
