@@ -7,7 +7,7 @@ use super::reference::reference;
 use super::schema::{TYPES, object_type};
 use super::state::{Page, State};
 use super::write::Writer;
-use super::{batch, function, read, task};
+use super::{batch, function, host_address, read, task};
 use serde_json::{Map, Value, json};
 
 /// The methods of the WAPI.
@@ -155,10 +155,13 @@ pub(crate) fn write(
         Some(_) => return Err(WapiError::Proto("The request body must be an object".to_owned())),
     };
     let is_reference = operation.object.contains('/');
-    if let Verb::Put = operation.verb
-        && let Some(answer) = task::decide_by_put(state, account, operation, body)?
-    {
-        return Ok(answer);
+    if let Verb::Put = operation.verb {
+        if let Some(answer) = task::decide_by_put(state, account, operation, body)? {
+            return Ok(answer);
+        }
+        if let Some(answer) = host_address::update(state, account, operation, body)? {
+            return Ok(answer);
+        }
     }
     let (status, id) = match (operation.verb, is_reference) {
         (Verb::Post, false) => {

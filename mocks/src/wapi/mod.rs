@@ -31,6 +31,7 @@ mod error;
 mod fault;
 mod function;
 mod grid;
+mod host_address;
 mod http;
 mod journal;
 pub(crate) mod listen;

@@ -69,6 +69,7 @@ const ZONE_AUTH: &[Field] = &[
     DNS_FQDN,
     DISPLAY_DOMAIN,
     Field::new("network_view", Kind::Text, "r").unset(Unset::Text("default")),
+    Field::new("prefix", Kind::Text, "rwu"),
     Field::new("soa_default_ttl", Kind::Uint, "rwu").unset(Unset::Number(INHERITED_TTL)),
     Field::new("soa_negative_ttl", Kind::Uint, "rwu").unset(Unset::Number(900)),
     Field::new("use_grid_zone_timer", Kind::Bool, "rwu").unset(Unset::Bool(false)),
@@ -212,6 +213,8 @@ const RECORD_HOST: &[Field] = &[
     Field::new("configure_for_dns", Kind::Bool, "rwu").unset(Unset::Bool(true)),
     Field::new("network_view", Kind::Text, "rws").search("=").unset(Unset::Text("default")),
     Field::new("aliases", Kind::TextList, "rwu").unset(Unset::List),
+    // Not every release has it.
+    Field::new("use_dns_ea_inheritance", Kind::Bool, "rwu").unset(Unset::Bool(false)),
     TTL,
     USE_TTL,
     COMMENT,
@@ -232,10 +235,13 @@ const ATTRIBUTE_TYPES: Kind = Kind::Choice(&["STRING", "ENUM", "INTEGER", "EMAIL
 
 const ATTRIBUTE_DEFINITIONS: &[Field] = &[
     Field::new("name", Kind::Text, "rwus").search("=:~").base().required(),
-    Field::new("type", ATTRIBUTE_TYPES, "rws").search("=").base().required(),
+    // That it may be updated is inferred: Ansible sends it with every change.
+    Field::new("type", ATTRIBUTE_TYPES, "rwus").search("=").base().required(),
     Field::new("comment", Kind::Text, "rwus").search("=:~").base(),
     Field::new("default_value", Kind::Any, "rwu").base(),
     Field::new("flags", Kind::Text, "rwu"),
+    Field::new("min", Kind::Uint, "rwu"),
+    Field::new("max", Kind::Uint, "rwu"),
     Field::new("list_values", Kind::List, "rwu").unset(Unset::List),
     Field::new("allowed_object_types", Kind::TextList, "rwu").unset(Unset::List),
     Field::new("namespace", Kind::Text, "rs").search("=").unset(Unset::Text("default")),

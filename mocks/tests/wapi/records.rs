@@ -58,6 +58,25 @@ async fn a_text_is_read_in_canonical_form_and_several_live_at_one_name() {
     assert_eq!(by_text.as_array().unwrap().len(), 1);
 }
 
+/// `[inferred]` from what Ansible's module for host records sends after each change.
+#[tokio::test]
+async fn inferred_an_address_of_a_host_is_changed_by_its_own_reference() {
+    let bench = bench();
+    let host = json!({"name": "app01.example.com", "ipv4addrs": [{"ipv4addr": "192.0.2.20"}, {"ipv4addr": "192.0.2.21"}]});
+    let host = bench.created("record:host", host).await;
+    let addresses = bench.get(&host).await.json()["ipv4addrs"].clone();
+    let second = addresses[1]["_ref"].as_str().unwrap();
+    let reply = bench.put(second, json!({"use_for_ea_inheritance": true})).await;
+    assert_eq!(reply.json(), addresses[1]["_ref"]);
+    let mut expected = addresses.clone();
+    expected[1]["use_for_ea_inheritance"] = json!(true);
+    assert_eq!(bench.get(&host).await.json()["ipv4addrs"], expected);
+    let unknown = second.replace("192.0.2.21", "192.0.2.22");
+    assert_eq!(bench.put(&unknown, json!({"use_for_ea_inheritance": true})).await.status, 404);
+    let refused = bench.put(second, json!({"name": "app02"})).await;
+    assert_eq!(refused.refusal(), refusal(400, "Proto", "Unknown argument/field: 'name'"));
+}
+
 #[tokio::test]
 async fn a_host_shows_its_addresses_as_objects_and_is_not_found_as_an_address_record() {
     let bench = bench();
