@@ -93,9 +93,6 @@ pub enum SpecProblem {
     /// Negative or larger than a TTL may be.
     #[error("spec.strategy.dnsTtlSeconds is {0}; write a number from 0 to 2147483647 (0 means 30)")]
     Ttl(i64),
-    /// Negative.
-    #[error("spec.strategy.splitBrainThresholdSeconds is {0}; write 0 or more")]
-    Hold(i64),
 }
 
 /// Something that is accepted but will not do what the user may expect.
@@ -126,6 +123,11 @@ pub enum SpecWarning {
         "spec.strategy.weight gives no weight to {0}: a CoreDNS with the k8s_crd plugin ignores the weights while that cluster is answered; give every cluster a weight"
     )]
     PartialWeights(GeoTag),
+    /// A time that nobody can wait.
+    #[error(
+        "spec.strategy.splitBrainThresholdSeconds is {0} and counts as 0, the fleet's default; write 0 or more"
+    )]
+    NegativeHold(i64),
 }
 
 impl RawStrategy {
@@ -141,16 +143,8 @@ impl RawStrategy {
             0 => Some(Ttl::DEFAULT),
             seconds => Ttl::from_secs(seconds).map_err(|_| problems.push(SpecProblem::Ttl(seconds))).ok(),
         };
-        let hold = match self.split_brain_threshold_seconds.unwrap_or_default() {
-            0 => None,
-            seconds => match u64::try_from(seconds) {
-                Ok(seconds) => Some(Duration::from_secs(seconds)),
-                Err(_) => {
-                    problems.push(SpecProblem::Hold(seconds));
-                    None
-                }
-            },
-        };
+        let hold = u64::try_from(self.split_brain_threshold_seconds.unwrap_or_default()).ok();
+        let hold = hold.filter(|seconds| *seconds > 0).map(Duration::from_secs);
         let strategy = match self.kind.as_str() {
             "roundRobin" => Some(Strategy::RoundRobin { weights }),
             "geoip" => Some(Strategy::GeoIp),
@@ -166,6 +160,12 @@ impl RawStrategy {
             (Some(strategy), Some(ttl)) if problems.is_empty() => Ok(Accepted { strategy, ttl, hold }),
             _ => Err(problems),
         }
+    }
+
+    /// What is passed over, as k8gb does.
+    pub fn ignored(&self) -> Option<SpecWarning> {
+        let seconds = self.split_brain_threshold_seconds?;
+        (seconds < 0).then_some(SpecWarning::NegativeHold(seconds))
     }
 
     fn weights(&self, problems: &mut Vec<SpecProblem>) -> BTreeMap<GeoTag, u16> {
@@ -225,6 +225,14 @@ mod tests {
 
     /// Conformance 49; F-14.
     #[test]
+    fn a_negative_time_to_hold_is_told_and_counts_as_none() {
+        let spec = RawStrategy { split_brain_threshold_seconds: Some(-5), ..raw("geoip") };
+        assert_eq!(spec.accept().unwrap().hold, None);
+        assert_eq!(spec.ignored(), Some(SpecWarning::NegativeHold(-5)));
+        assert_eq!(raw("geoip").ignored(), None);
+    }
+
+    #[test]
     fn a_ttl_of_0_or_none_is_30_seconds() {
         for seconds in [None, Some(0)] {
             let accepted = RawStrategy { dns_ttl_seconds: seconds, ..raw("geoip") }.accept().unwrap();
@@ -254,7 +262,6 @@ mod tests {
                 SpecProblem::WeightOutOfRange { tag: "za".into(), value: -1 },
                 SpecProblem::PrimaryTag("e u".into()),
                 SpecProblem::Ttl(-5),
-                SpecProblem::Hold(-1),
             ])
         );
     }

@@ -136,7 +136,7 @@ pub enum HostProblem {
     },
     /// No zone of this cluster contains the host.
     #[error(
-        "host {host} is not served: it lies in none of the zones {zones}; choose a host below one of them or add its zone to DNS_ZONES"
+        "host {host} is not served: it lies in none of the zones {zones}; choose a host below one of them, or create a ZoneDelegation for its zone"
     )]
     OutsideZones {
         /// The host.

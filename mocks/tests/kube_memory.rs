@@ -9,7 +9,7 @@ use axum::http::{Request, StatusCode};
 use futures::{StreamExt, TryStreamExt};
 use gslb_mocks::kube::{ApiServer, Failure, Fault, Matcher};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, ListParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams, WatchEvent, WatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -234,4 +234,29 @@ async fn a_watcher_of_kube_runtime_lists_again_after_410() {
     server.expire_watches();
     seen.push(names_until_ready().await);
     assert_eq!(seen, [vec!["a"], vec!["a", "b"]]);
+}
+
+#[tokio::test]
+async fn the_watches_of_a_kind_end_with_its_definition() {
+    let server = server();
+    let gslb = json!({"apiVersion": "k8gb.io/v1beta1", "kind": "Gslb",
+        "metadata": {"name": "web", "namespace": "default"}, "spec": {"strategy": {"type": "roundRobin"}}});
+    server.apply_object(gslb).unwrap();
+    let resource = ApiResource {
+        group: "k8gb.io".into(),
+        version: "v1beta1".into(),
+        api_version: "k8gb.io/v1beta1".into(),
+        kind: "Gslb".into(),
+        plural: "gslbs".into(),
+    };
+    let gslbs: Api<DynamicObject> =
+        Api::default_namespaced_with(Client::new(server.router(), "default"), &resource);
+    let version = gslbs.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
+    let mut events = gslbs.watch(&WatchParams::default(), &version).await.unwrap().boxed();
+    server.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "gslbs.k8gb.io").unwrap();
+    assert!(matches!(events.try_next().await.unwrap(), Some(WatchEvent::Deleted(_))));
+    assert!(events.try_next().await.unwrap().is_none());
+    assert!(
+        matches!(gslbs.list(&ListParams::default()).await, Err(kube::Error::Api(status)) if status.code == 404)
+    );
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use gslb_core::condition::{Condition, ConditionKind, Truth, transition_time};
+use gslb_core::publication::{NO_HOSTS, WITH_WARNINGS};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events;
@@ -227,7 +228,7 @@ fn from_live(live: &[v1::Condition]) -> ToldConditions {
     told.collect()
 }
 
-/// Whether a condition is worth an event: it changed; a new object's good conditions are told by `Ready` alone,
+/// Whether a condition is worth an event: it changed; a new object's good conditions are told by `Ready` and warnings only,
 /// what is not known yet is no news, and `Ready` does not repeat the condition that it lends its words from.
 fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
     let repeats = condition.kind == ConditionKind::Ready
@@ -239,12 +240,12 @@ fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) ->
     }
     match previous {
         None => match condition.status {
-            Truth::True => condition.kind == ConditionKind::Ready,
+            Truth::True => condition.kind == ConditionKind::Ready || warns(condition),
             Truth::False => true,
             Truth::Unknown => false,
         },
         Some(told) if told.status == Truth::Unknown && !told.announced => match condition.status {
-            Truth::True => condition.kind == ConditionKind::Ready,
+            Truth::True => condition.kind == ConditionKind::Ready || warns(condition),
             Truth::False => true,
             Truth::Unknown => told.reason != condition.reason,
         },
@@ -252,13 +253,14 @@ fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) ->
     }
 }
 
-/// Whether a condition only follows from another one that is told: one cause is one event. That nothing is served is
-/// news of its own where something was.
+/// Whether a condition only follows from another one that is told: one cause is one event. That nobody answers is news of
+/// its own where somebody did; that there is no host left is what the other one says.
 fn follows(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
     let causes = [ConditionKind::Accepted, ConditionKind::Resolved];
     let caused = all.iter().any(|other| causes.contains(&other.kind) && !other.is_true());
     let served = previous.is_some_and(|told| told.status == Truth::True);
-    condition.kind == ConditionKind::Serving && !condition.is_true() && caused && !served
+    let of_its_own = served && condition.reason != NO_HOSTS;
+    condition.kind == ConditionKind::Serving && !condition.is_true() && caused && !of_its_own
 }
 
 impl Told {
@@ -268,8 +270,13 @@ impl Told {
     }
 }
 
+/// Whether something is accepted that does not do what it says.
+fn warns(condition: &Condition) -> bool {
+    condition.is_true() && condition.reason == WITH_WARNINGS
+}
+
 fn event(condition: &Condition) -> Event {
-    let type_ = if condition.is_true() { EventType::Normal } else { EventType::Warning };
+    let type_ = if condition.is_true() && !warns(condition) { EventType::Normal } else { EventType::Warning };
     word(type_, condition.reason, format!("{}: {}", condition.kind.as_str(), condition.message))
 }
 
@@ -312,12 +319,14 @@ mod tests {
     #[test]
     fn one_cause_is_one_event() {
         let invalid = Condition::bad(ConditionKind::Accepted, "SpecInvalid", "unknown strategy");
-        let serving = Condition::bad(ConditionKind::Serving, "NoHosts", "");
-        let all = [invalid, serving.clone()];
-        assert!(follows(&serving, None, &all));
         let served = told(&Condition::good(ConditionKind::Serving, "Strategy", ""));
-        assert!(!follows(&serving, Some(&served), &all));
-        assert!(!follows(&serving, None, std::slice::from_ref(&serving)));
+        for (reason, follows_where_served) in [("NoHosts", true), ("NoHealthySite", false)] {
+            let serving = Condition::bad(ConditionKind::Serving, reason, "");
+            let all = [invalid.clone(), serving.clone()];
+            assert!(follows(&serving, None, &all));
+            assert_eq!(follows(&serving, Some(&served), &all), follows_where_served, "{reason}");
+            assert!(!follows(&serving, None, std::slice::from_ref(&serving)));
+        }
     }
 
     #[test]

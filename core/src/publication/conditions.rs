@@ -14,6 +14,11 @@ use crate::zone::HostProblem;
 /// Hosts that one sentence names. No outside reference.
 const MOST_NAMED: usize = 10;
 
+/// Stable reason of `Serving`: what is wrong with the hosts is told by `Accepted` and `Resolved`.
+pub const NO_HOSTS: &str = "NoHosts";
+/// Stable reason of `Accepted`: what is served is not all that the spec says.
+pub const WITH_WARNINGS: &str = "AcceptedWithWarnings";
+
 /// `Accepted`, `Resolved`, `Serving`, `PeersReachable`, `Ready`.
 pub(super) fn conditions(
     seen: &Observation<'_>,
@@ -60,10 +65,12 @@ fn accepted_condition(
     };
     let warnings: Vec<String> =
         seen.tenancy.warning().into_iter().chain(warnings.iter().map(ToString::to_string)).collect();
+    let ignored = seen.raw.ignored().map(|warning| warning.to_string());
+    let warnings: Vec<String> = warnings.into_iter().chain(ignored).collect();
     if warnings.is_empty() {
         Condition::good(kind, "Accepted", "the spec is accepted")
     } else {
-        Condition::good(kind, "AcceptedWithWarnings", join(&warnings))
+        Condition::good(kind, WITH_WARNINGS, join(&warnings))
     }
 }
 
@@ -147,7 +154,7 @@ fn serving_condition(publication: &Publication) -> Condition {
     if publication.hosts.is_empty() {
         return Condition::bad(
             kind,
-            "NoHosts",
+            NO_HOSTS,
             "no host of this Gslb can be served; see Accepted and Resolved",
         );
     }
@@ -168,7 +175,7 @@ fn serving_condition(publication: &Publication) -> Condition {
         .collect();
     if !down.is_empty() {
         let message = format!(
-            "no cluster has a healthy target for {}; check the endpoints of its Services in every cluster",
+            "no cluster has a healthy target for {}; in every cluster check the endpoints of its Services, and Resolved for its addresses",
             down.join(", ")
         );
         return Condition::bad(kind, "NoHealthySite", message);

@@ -25,6 +25,7 @@ use crate::tenancy::Tenancy;
 use crate::ttl::Ttl;
 use crate::zone::{HostProblem, Zone, zone_of};
 
+pub use self::conditions::{NO_HOSTS, WITH_WARNINGS};
 pub use self::figures::{ByHealth, Figures, StrategyFigures};
 pub use exposed::{Exposed, Looked};
 

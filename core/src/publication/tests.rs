@@ -300,7 +300,7 @@ fn a_host_outside_every_zone_stops_only_itself() {
     assert_eq!(publication.endpoints, served_here(HOST));
     assert_eq!(
         publication.accepted().2,
-        "host shop.example.net is not served: it lies in none of the zones glb.example.org; choose a host below one of them or add its zone to DNS_ZONES"
+        "host shop.example.net is not served: it lies in none of the zones glb.example.org; choose a host below one of them, or create a ZoneDelegation for its zone"
     );
 }
 

@@ -134,6 +134,11 @@ impl Backends {
     }
 }
 
+/// Whether the annotation `k8gb.io/hostname` of the Gslb names the host of such an object.
+pub fn names_no_host(kind: ObjectKind) -> bool {
+    matches!(kind, ObjectKind::Service | ObjectKind::TcpRoute | ObjectKind::UdpRoute)
+}
+
 /// Where an object of the kind names its hosts.
 fn wanted(kind: ObjectKind) -> &'static str {
     match kind {

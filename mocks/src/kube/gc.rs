@@ -201,6 +201,7 @@ impl Store {
             keys.iter().for_each(|key| self.remove(&place(&kind), key, None));
         }
         self.registry.remove(&group, &plural);
+        self.wake(&(group, plural));
     }
 }
 

@@ -188,6 +188,13 @@ impl Store {
         Some(object)
     }
 
+    /// Lets the watches of a kind look again.
+    pub(super) fn wake(&mut self, place: &Place) {
+        if let Some(collection) = self.collections.get(place) {
+            collection.latest.send_replace(self.revision);
+        }
+    }
+
     /// Forgets all changes, so that every watch must list again.
     pub(super) fn compact(&mut self) {
         for collection in self.collections.values_mut() {

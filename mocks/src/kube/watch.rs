@@ -211,10 +211,12 @@ impl Watcher {
 
     fn fill(&mut self) {
         let position = self.position;
-        let (compacted, changes, revision) = self.server.with_store(|store| {
+        let (compacted, changes, revision, served) = self.server.with_store(|store| {
             let revision = store.revision();
-            let collection = store.collection(&self.scope.kind);
-            (collection.compacted, collection.changes_after(position, BATCH), revision)
+            let kind = &self.scope.kind;
+            let served = store.registry.find(&kind.group, &kind.version, &kind.plural).is_some();
+            let collection = store.collection(kind);
+            (collection.compacted, collection.changes_after(position, BATCH), revision, served)
         });
         if compacted > position {
             let error = ApiError::expired(position, compacted);
@@ -223,6 +225,8 @@ impl Watcher {
             return;
         }
         self.pending.extend(changes.iter().filter_map(|change| self.scope.event(change)));
+        // With its definition a kind loses its storage, and with that its watches.
+        self.finished |= !served && changes.len() < BATCH;
         // Caught up: everything up to the present was looked at, also what happened to other kinds.
         self.position = if changes.len() < BATCH { revision } else { changes[BATCH - 1].resource_version() };
     }

@@ -99,15 +99,15 @@ pub(super) async fn ask(stream: UnixStream, injection: Injection) -> anyhow::Res
     serde_json::from_str(&line).context("the sandbox ended before it answered")
 }
 
-/// Connects to the newest sandbox of this user that is still running.
+/// Connects to the newest sandbox of this user that is still running; gives its folder too.
 ///
 /// # Errors
 /// There is none.
-pub(super) async fn newest() -> anyhow::Result<UnixStream> {
+pub(super) async fn newest() -> anyhow::Result<(UnixStream, PathBuf)> {
     for socket in sockets(&std::env::temp_dir()).context("cannot look for running sandboxes")? {
         // A socket that nobody listens at was left by a sandbox that was killed.
         if let Ok(stream) = UnixStream::connect(&socket).await {
-            return Ok(stream);
+            return Ok((stream, socket.parent().unwrap_or(&socket).to_owned()));
         }
     }
     anyhow::bail!("no sandbox of this user is running; start one with `gslb-bridge sandbox`")

@@ -28,14 +28,19 @@ pub(in crate::cli) struct InjectArgs {
 /// Returns once the fault is in force; `kill-controller` once everything is right again.
 pub(super) async fn run(arguments: InjectArgs, out: &mut impl Write) -> anyhow::Result<Ending> {
     let InjectArgs { ready_file, output, injection } = arguments;
-    let stream = match ready_file {
-        Some(path) => connect(&path).await?,
-        None => control::newest().await?,
+    let (stream, found) = match ready_file {
+        Some(path) => (connect(&path).await?, None),
+        None => control::newest().await.map(|(stream, folder)| (stream, Some(folder)))?,
     };
     let reply = control::ask(stream, injection).await?;
     match output {
         Output::Json => writeln!(out, "{}", serde_json::to_string(&reply)?)?,
-        Output::Table if reply.ok => writeln!(out, "{}", reply.text)?,
+        Output::Table if reply.ok => {
+            writeln!(out, "{}", reply.text)?;
+            if let Some(folder) = found {
+                writeln!(out, "It was the newest sandbox, that of {}.", folder.display())?;
+            }
+        }
         Output::Table => {}
     }
     anyhow::ensure!(reply.ok, "{}", reply.text);

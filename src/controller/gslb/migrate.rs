@@ -239,7 +239,7 @@ async fn tell(pass: &Pass, key: &Key, gslb: Served<'_>, word: Word) {
         Word::Deprecated => return,
         Word::Migrated => {
             let note = format!(
-                "Gslb {key} of group {} was made and serves from now on; this one may be deleted once it does",
+                "Gslb {key} of group {} was made and takes over; this one may be deleted once that one is Ready",
                 Group::Canonical.as_str()
             );
             announcer.inform("LegacyMigrated", note, &object).await;

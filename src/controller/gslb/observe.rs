@@ -7,14 +7,15 @@ use gslb_core::fleet::Members;
 use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Observation, Resolution, Server, ServiceName, servable_hosts};
+use gslb_core::reference::names_no_host;
 use gslb_core::zone::Zone;
-use gslb_crds::Gslb;
+use gslb_crds::{Gslb, marks};
 use jiff::Timestamp;
 
 use super::embedded;
 use super::group::{Id, Served};
 use super::live::{EndpointFacts, raw_strategy};
-use super::reference::Reader;
+use super::reference::{self, Reader};
 use super::twin::Twins;
 use crate::controller::cache::Key;
 use crate::controller::context::{Context, signed};
@@ -180,6 +181,20 @@ fn external_names(context: &Context, services: &BTreeMap<ServiceName, Health>) -
 
 /// The hosts that the last pass knew.
 fn known_servers(gslb: &Gslb) -> Vec<Server> {
+    let told = told_servers(gslb);
+    if !told.is_empty() {
+        return told;
+    }
+    // Some hosts stand in the Gslb itself, whatever becomes of the object that it refers to.
+    let reference = gslb.spec.resource_ref.as_ref().map(reference::raw);
+    let reference =
+        reference.and_then(|raw| raw.accept(&gslb.metadata.namespace.as_deref().unwrap_or_default()).ok());
+    let host = reference.filter(|reference| names_no_host(reference.kind));
+    let host = host.and_then(|_| marks::annotation(gslb, marks::HOSTNAME));
+    host.map(|host| Server { host: host.trim().to_owned(), services: Vec::new() }).into_iter().collect()
+}
+
+fn told_servers(gslb: &Gslb) -> Vec<Server> {
     let servers = gslb.status.iter().flat_map(|status| &status.servers);
     servers
         .filter_map(|server| {

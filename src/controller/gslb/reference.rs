@@ -225,7 +225,7 @@ fn names<T>(found: Vec<(Key, T)>) -> Vec<String> {
     found.into_iter().map(|(key, _)| key.name).collect()
 }
 
-fn raw(written: &ResourceRef) -> RawReference<'_> {
+pub(crate) fn raw(written: &ResourceRef) -> RawReference<'_> {
     RawReference {
         api_version: written.api_version.as_deref(),
         kind: written.kind.as_deref(),

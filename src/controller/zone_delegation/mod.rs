@@ -174,17 +174,28 @@ fn accept(context: &Context, object: &ZoneDelegation) -> Result<(Claimant, Condi
     let created = object.creation_timestamp().map(|time| time.0);
     objects.push((Seniority { created, key: object.name_any() }, zone.clone()));
     let stands = accepted_zones(objects, &[]).remove(&zone.name().dashed());
-    if let Some(key) = stands.and_then(|stands| stands.object).filter(|key| *key != object.name_any()) {
-        let message = format!(
-            "zone {} shares its name with that of the older ZoneDelegation {key} once dots are dashes; rename one of the zones or delete one of the two objects",
-            zone.name()
-        );
-        return Err(Condition::bad(kind, ZONE_TAKEN, message));
+    if let Some((key, stands)) = stands
+        .and_then(|stands| Some((stands.object?, stands.zone)))
+        .filter(|(key, _)| *key != object.name_any())
+    {
+        return Err(Condition::bad(kind, ZONE_TAKEN, taken(&zone, &key, &stands)));
     }
     let settings = &context.settings;
     Claimant::new(zone, settings.ns_prefix.clone(), settings.geo_tag.clone())
         .map(|claimant| (claimant, accepted))
         .map_err(|error| Condition::bad(kind, "NameServerNameInvalid", error.to_string()))
+}
+
+/// Why the zone is not this object's: `key` stands for `older`.
+fn taken(zone: &Zone, key: &str, older: &Zone) -> String {
+    let name = zone.name();
+    if older.name() == name {
+        return format!("the older ZoneDelegation {key} is about zone {name} already; delete one of the two");
+    }
+    format!(
+        "zone {name} shares its name with {} of the older ZoneDelegation {key} once dots are dashes; rename one of the zones or delete one of the two objects",
+        older.name()
+    )
 }
 
 /// The end of a sentence about an invalid edit.
