@@ -89,7 +89,7 @@ pub(crate) async fn run(
     let vitals = Vitals::new(&mut registry, &settings);
     let listener = health::bind(&settings.metrics_address)
         .await
-        .context(BadConfiguration("METRICS_ADDRESS is wrong"))?;
+        .context(BadConfiguration("METRICS_ADDRESS (metricsAddress in a file) is wrong"))?;
     let (progress, readiness) = (vitals.progress.clone(), vitals.readiness.clone());
     let stop = {
         let readiness = readiness.clone();
@@ -181,7 +181,7 @@ fn shipper(settings: &Settings) -> anyhow::Result<Shipper> {
     let shipper = Shipper::to_stdout();
     let Some(path) = &settings.change_log.file else { return Ok(shipper) };
     let shipper = shipper.and_to_file(path).with_context(|| path.display().to_string());
-    shipper.context(BadConfiguration("CHANGE_LOG_FILE cannot be opened"))
+    shipper.context(BadConfiguration("CHANGE_LOG_FILE (changeLog.file in a file) cannot be opened"))
 }
 
 /// The log is read when it is first needed: while it cannot be, nothing is changed at a provider, and everything
@@ -193,7 +193,8 @@ fn change_log(
     now: Timestamp,
 ) -> anyhow::Result<ChangeLog> {
     let key = settings.change_log.hmac_key_file.as_deref().map(read_seal_key).transpose();
-    let key = key.context(BadConfiguration("CHANGE_LOG_HMAC_KEY_FILE is wrong"))?;
+    let key =
+        key.context(BadConfiguration("CHANGE_LOG_HMAC_KEY_FILE (changeLog.hmacKeyFile in a file) is wrong"))?;
     // Two lives of one pod must differ.
     let writer = format!("{}/{now}", settings.pod_name);
     Ok(ChangeLog::new(client.clone(), &writer, key, shipper))

@@ -5,13 +5,16 @@
 use std::fs;
 use std::path::Path;
 
-use gslb_bridge::config::{VARIABLES, Variable};
+use gslb_bridge::config::{Form, RawConfig, Readers, Settings, VARIABLES, Variable};
+use gslb_bridge::dns::settings::DnsSettings;
 use gslb_bridge::metrics;
 
 #[test]
-fn the_reference_lists_every_environment_variable() {
+fn the_reference_lists_every_setting() {
     let rows: String = VARIABLES.iter().map(row).collect();
-    let table = format!("| Variable | Default | Meaning |\n|---|---|---|\n{rows}");
+    let table = format!(
+        "| Variable | Key in the file | Read by | Default | Meaning |\n|---|---|---|---|---|\n{rows}"
+    );
     assert_says("docs/configuration.md", "variables", &table);
 }
 
@@ -37,10 +40,35 @@ fn assert_says(document: &str, part: &str, wanted: &str) {
 }
 
 fn row(variable: &Variable) -> String {
-    let Variable { name, default, meaning, secret } = variable;
-    let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
+    let Variable { name, key, form, default, meaning, secret, readers } = variable;
+    let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
+    let (key, default) = (code(key.unwrap_or_default()), code(default));
+    let form = match form {
+        Form::List | Form::Zones => ", a list",
+        Form::Text | Form::Path | Form::Version | Form::Whole | Form::Decimal | Form::Flag => "",
+    };
+    let readers = match readers {
+        Readers::Run => "`run`",
+        Readers::Dns => "`dns`",
+        Readers::Both => "both",
+    };
     let secret = if *secret { " Never shown." } else { "" };
-    format!("| `{name}` | {default} | {meaning}{secret} |\n")
+    format!("| `{name}` | {key}{form} | {readers} | {default} | {meaning}{secret} |\n")
+}
+
+#[test]
+fn the_example_of_a_configuration_file_has_every_key_and_is_taken() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/gslb-bridge.yaml");
+    let raw = RawConfig::default().and_file(Some(&path));
+    assert_eq!(Settings::resolve(&raw).unwrap().warnings, []);
+    DnsSettings::resolve(&raw).unwrap();
+    for process in [Readers::Run, Readers::Dns] {
+        let page = raw.print(process);
+        let (keys, _) = page.split_once("# In the environment only").unwrap();
+        let absent: Vec<_> =
+            keys.lines().filter(|line| line.contains("# default") || line.contains(": not set")).collect();
+        assert_eq!(absent, [""; 0]);
+    }
 }
 
 /// k8gb's own variables come first in the table of all.

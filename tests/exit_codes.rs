@@ -88,7 +88,11 @@ fn settings_are_checked_and_printed_without_secrets() {
     let arguments = ["run", "--print-config"];
     let (code, text) = ended(folder.path(), &arguments, &[&MINIMAL, &GRID]);
     assert_eq!(code, 0, "{text}");
-    for line in ["CLUSTER_GEO_TAG=eu", "NS_RECORD_TTL=30 # default", "INFOBLOX_WAPI_PASSWORD=***"] {
+    for line in [
+        "clusterGeoTag: \"eu\" # CLUSTER_GEO_TAG",
+        "nameServerTtlSeconds: 30 # default",
+        "# INFOBLOX_WAPI_PASSWORD=***",
+    ] {
         assert!(text.lines().any(|shown| shown == line), "{line} not in:\n{text}");
     }
     assert!(!text.contains("hunter2"), "{text}");
@@ -174,4 +178,123 @@ fn files_of_a_grid_that_is_not_used_are_not_looked_at() {
     let (code, text) = ended(folder.path(), &["run", "--print-config"], &[&MINIMAL, &idle]);
     assert_eq!(code, 0, "{text}");
     assert!(!text.contains("warning"), "{text}");
+}
+
+const FILE_HEADER: &str = "apiVersion: gslb-bridge.io/v1alpha1\nkind: Configuration\n";
+
+/// What `process --config` says of a file with these bytes.
+fn of_file(process: &str, bytes: &[u8]) -> (i32, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gslb.yaml");
+    std::fs::write(&file, bytes).unwrap();
+    let (code, text) = ended(folder.path(), &[process, "--config", file.to_str().unwrap()], &[&MINIMAL]);
+    (code, text.replace(file.to_str().unwrap(), "gslb.yaml"))
+}
+
+#[test]
+fn everything_wrong_in_a_configuration_file_and_beside_it_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gslb.yaml");
+    let keys = "infoblox: {gridhost: gm, wapiPort: x}\nlog: {level: loud}\nchangeLog: {file: /nowhere/log}\n";
+    std::fs::write(&file, format!("{FILE_HEADER}{keys}")).unwrap();
+    let wrong = [("NS_RECORD_TTL", "0"), ("CONFIG_FILE", file.to_str().unwrap())];
+    let (code, text) = ended(folder.path(), &["run"], &[&MINIMAL, &wrong]);
+    assert_eq!(code, 78, "{text}");
+    for part in [
+        ":3:12: infoblox.gridhost is not a known key; did you mean gridHost?",
+        ":3:36: infoblox.wapiPort must be a number",
+        ":4:14: log.level is \"loud\"",
+        ":5:19: changeLog.file is \"/nowhere/log\": the file cannot be written",
+        "NS_RECORD_TTL is \"0\"",
+    ] {
+        assert!(text.contains(part), "{part} not in:\n{text}");
+    }
+    let (code, text) = ended(folder.path(), &["dns"], &[&wrong]);
+    assert_eq!(code, 78, "{text}");
+    assert!(text.contains("gridhost") && text.contains("loud"), "{text}");
+}
+
+#[test]
+fn a_configuration_file_that_cannot_be_used_is_78_with_the_reason() {
+    let bomb: String =
+        (1..9).map(|level| format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1)).collect();
+    let bomb = format!("{FILE_HEADER}a0: &a0 [x, x, x]\n{bomb}");
+    let deep = format!("{FILE_HEADER}a: {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let cases: [(&[u8], &str); 9] = [
+        (b"", "apiVersion is not set"),
+        (b"# nothing\n", "kind is not set"),
+        (&[b'#'; 10_000_000], "gslb.yaml is larger than 1 MiB; name a configuration file"),
+        (&[0xff, 0xfe, 0, 1, 2, 3], "gslb.yaml is no text in UTF-8"),
+        (&[0; 64], "is no YAML that is taken"),
+        (b"\x7fELF\x02\x01", "gslb.yaml"),
+        (bomb.as_bytes(), "anchors and aliases are not taken"),
+        (deep.as_bytes(), "gslb.yaml:3:"),
+        (b"apiVersion: gslb-bridge.io/v9\nkind: Configuration\n", "reads gslb-bridge.io/v1alpha1 only"),
+    ];
+    for (bytes, expected) in cases {
+        for process in ["run", "dns"] {
+            let (code, text) = of_file(process, bytes);
+            assert_eq!(code, 78, "{expected}: {text:.2000}");
+            assert!(text.contains(expected), "{expected} not in: {text:.2000}");
+            assert!(text.len() < 4_000, "{expected}: {text:.4000}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_file_that_is_not_there_or_is_a_folder_is_78() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in ["/nowhere/gslb.yaml", folder.path().to_str().unwrap()] {
+        for (arguments, variable) in [(vec!["run", "--config", path], ""), (vec!["run"], path)] {
+            let (code, text) = ended(folder.path(), &arguments, &[&MINIMAL, &[("CONFIG_FILE", variable)]]);
+            assert_eq!(code, 78, "{text}");
+            assert!(text.contains(&format!("{path} cannot be read (")), "{text}");
+        }
+    }
+    // What a file that was not read may have set is not called missing.
+    let (_, text) = ended(folder.path(), &["run", "--config", "/nowhere/gslb.yaml"], &[]);
+    assert!(text.starts_with("1 setting to correct:"), "{text}");
+}
+
+#[test]
+fn the_printed_configuration_is_a_file_that_prints_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gslb.yaml");
+    let path = file.to_str().unwrap();
+    let zones = [
+        ("DNS_ZONES", "example.com:cloud.example.com:30;example.com:apps.example.com:60"),
+        ("LOG_FORMAT", "json"),
+    ];
+    let plain = |text: &str| -> Vec<String> {
+        let lines =
+            text.lines().map(|line| line.split(" # ").next().unwrap_or_default().trim_end().to_owned());
+        lines.filter(|line| !line.starts_with('#')).collect()
+    };
+    for process in ["run", "dns"] {
+        let (code, first) = ended(folder.path(), &[process, "--print-config"], &[&MINIMAL, &zones]);
+        assert_eq!(code, 0, "{first}");
+        std::fs::write(&file, &first).unwrap();
+        let (code, second) = ended(folder.path(), &[process, "--print-config", "--config", path], &[]);
+        assert_eq!(code, 0, "{second}");
+        assert!(second.contains("clusterGeoTag: \"eu\" # file, line 3"), "{second}");
+        assert_eq!(plain(&first), plain(&second));
+    }
+}
+
+#[test]
+fn the_argument_names_the_file_before_the_variable_and_variables_win_over_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gslb.yaml");
+    std::fs::write(&file, format!("{FILE_HEADER}log: {{level: debug}}\nclusterGeoTag: us\n")).unwrap();
+    let arguments = ["run", "--print-config", "--config", file.to_str().unwrap()];
+    let (code, text) =
+        ended(folder.path(), &arguments, &[&MINIMAL, &[("CONFIG_FILE", "/nowhere/gslb.yaml")]]);
+    assert_eq!(code, 0, "{text}");
+    for part in [
+        "level: \"debug\" # file, line 3",
+        "clusterGeoTag: \"eu\" # CLUSTER_GEO_TAG",
+        "warning: CLUSTER_GEO_TAG is used, which says something else than ",
+    ] {
+        assert!(text.contains(part), "{part} not in:\n{text}");
+    }
 }

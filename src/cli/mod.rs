@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod changes;
+mod configuration;
 mod crds;
 mod dns;
 mod printer;
@@ -35,7 +36,7 @@ struct Cli {
 enum Command {
     /// Print the CustomResourceDefinitions of all kinds as YAML.
     Crds(crds::CrdsArgs),
-    /// Run the controller of this cluster. Settings come from the environment.
+    /// Run the controller of this cluster. Settings come from the environment and a file.
     Run(run::RunArgs),
     /// Answer DNS questions for the zones of this cluster.
     Dns(Box<dns::DnsArgs>),
@@ -135,7 +136,7 @@ fn run(command: Command) -> anyhow::Result<Ending> {
     let ending = match command {
         Command::Crds(arguments) => crds::run(&arguments, &mut out),
         Command::Run(arguments) => runtime.block_on(run::run(arguments, &mut out)),
-        Command::Dns(arguments) => runtime.block_on(dns::run(*arguments)),
+        Command::Dns(arguments) => runtime.block_on(dns::run(*arguments, &mut out)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
         #[cfg(feature = "sandbox")]
         Command::Sandbox(arguments) => runtime.block_on(sandbox::run(arguments, &mut out)),

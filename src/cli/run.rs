@@ -1,53 +1,37 @@
 //! `gslb-bridge run`: the controller of one cluster.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
 
+use super::configuration::{self, Configuration};
 use super::signals::Signals;
 use super::{Connection, Ending};
-use crate::config::{self, BadConfiguration, RawConfig, Settings};
+use crate::config::{self, Readers};
 use crate::{daemon, telemetry};
 
-/// Settings come from the environment.
+/// Settings come from the environment, and from a file if one is named.
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
     #[command(flatten)]
     connection: Connection,
-    /// Check the settings, print them with secrets masked, and end.
-    #[arg(long)]
-    print_config: bool,
+    #[command(flatten)]
+    configuration: Configuration,
 }
 
 /// Runs until SIGTERM or SIGINT.
 pub(super) async fn run(arguments: RunArgs, out: &mut impl Write) -> anyhow::Result<Ending> {
-    let raw = RawConfig::read(|name| std::env::var(name).ok());
-    let settings = settings(&raw)?;
-    if arguments.print_config {
-        out.write_all(raw.render().as_bytes()).context("cannot print")?;
-        for warning in &settings.warnings {
-            writeln!(io::stderr(), "warning: {warning}").context("cannot print")?;
-        }
+    let raw = arguments.configuration.read();
+    let settings = configuration::settled(config::load(&raw))?;
+    if arguments.configuration.print_config {
+        configuration::print(&raw, Readers::Run, &settings.warnings, out)?;
         return Ok(Ending::Fine);
     }
     telemetry::init(&settings.log).context("cannot start the log")?;
-    for warning in &settings.warnings {
-        tracing::warn!(variable = warning.variable, "{warning}");
-    }
+    configuration::warn(&settings.warnings);
     let client = arguments.connection.client().await?;
     let mut signals = Signals::listen().context("cannot listen for signals")?;
     daemon::run(settings, client, async move { signals.next().await }).await?;
     Ok(Ending::Fine)
-}
-
-/// The settings, or all that is wrong with them at once.
-fn settings(raw: &RawConfig) -> anyhow::Result<Settings> {
-    match config::load(raw) {
-        Ok(settings) => Ok(settings),
-        Err(problems) => {
-            writeln!(io::stderr(), "{problems}").context("cannot print")?;
-            Err(BadConfiguration("the environment is wrong; every problem is listed above").into())
-        }
-    }
 }

@@ -1,10 +1,11 @@
-//! The part of the environment that `gslb-bridge dns` reads: what the controller needs beyond it may be missing.
+//! The part of the settings that `gslb-bridge dns` reads: what the controller needs beyond it may be missing.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 use gslb_core::name::GeoTag;
 
+use super::catalog::Readers;
 use super::problem::Problems;
 use super::raw::RawConfig;
 use super::reader::Reader;
@@ -21,11 +22,9 @@ impl DnsSettings {
     /// # Errors
     /// Everything that is wrong, at once. The caller prints it and exits with [`super::EXIT_CODE`].
     pub fn resolve(raw: &RawConfig) -> Result<(Self, LogSettings), Problems> {
-        let mut reader = Reader::new(raw);
-        match read(&mut reader) {
-            Some(settings) if reader.problems.is_empty() => Ok(settings),
-            Some(_) | None => Err(Problems(reader.problems)),
-        }
+        let mut reader = Reader::new(raw, Readers::Dns);
+        let settings = read(&mut reader);
+        reader.end(settings).map(|(settings, _)| settings)
     }
 }
 
@@ -36,7 +35,7 @@ fn read(reader: &mut Reader<'_>) -> Option<(DnsSettings, LogSettings)> {
         reader.parsed("CLUSTER_GEO_TAG", "write for example eu or us-west-1", parse_tag)
     };
     let peer_tags = reader.list("EXT_GSLB_CLUSTERS_GEO_TAGS", "list tags such as eu,us", parse_tag);
-    let zones = zones::parse(reader.text("DNS_ZONES"), &mut reader.problems);
+    let zones = zones::read(reader);
     let ns_prefix = reader.parsed("GLUEA_PREFIX", "write for example gslb-ns-", parse_prefix);
     let listen = reader.list("DNS_LISTEN", "list addresses such as 192.0.2.53:53", parse_listen);
     let metrics_address = reader.parsed("METRICS_ADDRESS", "write for example 0.0.0.0:8080", |text| {
@@ -46,7 +45,7 @@ fn read(reader: &mut Reader<'_>) -> Option<(DnsSettings, LogSettings)> {
     let settings = DnsSettings {
         listen,
         metrics_address: metrics_address?.to_string(),
-        zones,
+        zones: zones.into_iter().map(|(zone, _)| zone).collect(),
         ns_prefix: ns_prefix?,
         own_tag,
         peer_tags: peer_tags.into_iter().collect::<BTreeSet<_>>(),

@@ -41,21 +41,23 @@ fn check(raw: &RawConfig) -> (Vec<Problem>, Vec<Warning>) {
     for (name, path) in read.filter_map(named) {
         if let Err(error) = std::fs::read(path) {
             let fix = "name a file that this process can read";
-            problems.push(Problem::with_value(name, path, format!("the file cannot be read ({error})"), fix));
+            let limit = format!("the file cannot be read ({error})");
+            problems.push(Problem::with_value(raw.place(name), path, limit, fix));
         }
     }
     if let Some((name, path)) = named(APPENDED_TO)
         && let Err(error) = appendable(Path::new(path))
     {
         let fix = "name a file in a folder that exists and that this process can write to";
-        problems.push(Problem::with_value(name, path, format!("the file cannot be written ({error})"), fix));
+        let limit = format!("the file cannot be written ({error})");
+        problems.push(Problem::with_value(raw.place(name), path, limit, fix));
     }
     let later = READ_LATER.into_iter().filter(|name| !idle(name)).filter_map(named);
     let warnings = later.filter_map(|(variable, path)| {
         let error = std::fs::read(path).err()?;
         let text =
             format!("names {path}, which cannot be read ({error}); it is tried again before each log-in");
-        Some(Warning { variable, text })
+        Some(Warning { place: raw.place(variable), text })
     });
     (problems, warnings.collect())
 }

@@ -22,6 +22,11 @@ pub enum ProviderChoice {
     Infoblox(InfobloxSettings),
 }
 
+/// Selects Infoblox.
+const GRID_HOST: &str = "INFOBLOX_GRID_HOST";
+/// What the file has for a grid.
+const SECTION: &str = "infoblox";
+
 /// How to reach one grid.
 #[derive(Debug, Clone)]
 pub struct InfobloxSettings {
@@ -56,17 +61,19 @@ impl ProviderChoice {
     /// Nothing if a problem was reported.
     pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let external_dns = reader.boolean("EXTDNS_ENABLED");
-        let infoblox = !reader.text("INFOBLOX_GRID_HOST").is_empty();
+        let infoblox = !reader.text(GRID_HOST).is_empty();
         if external_dns && infoblox {
-            reader.report(Problem::with_value(
-                "EXTDNS_ENABLED",
-                "true",
-                "only one provider can be selected, and INFOBLOX_GRID_HOST selects Infoblox already",
-                "set EXTDNS_ENABLED to false or remove INFOBLOX_GRID_HOST",
-            ));
+            let [other, grid] = ["EXTDNS_ENABLED", GRID_HOST].map(|name| reader.called(name));
+            let limit = format!("only one provider can be selected, and {grid} selects Infoblox already");
+            let fix = format!("set {other} to false or remove {grid}");
+            reader.report(Problem::with_value("EXTDNS_ENABLED", "true", limit, fix));
         }
         if infoblox {
             return InfobloxSettings::read(reader).map(Self::Infoblox);
+        }
+        if reader.is_section_used(SECTION) && !reader.is_set(GRID_HOST) {
+            let limit = format!("the file has settings below {SECTION}, which have no effect without a grid");
+            reader.report(Problem::missing(GRID_HOST, limit, format!("set it, or remove {SECTION}")));
         }
         Some(if external_dns { Self::ExternalDns } else { Self::None })
     }
@@ -74,7 +81,7 @@ impl ProviderChoice {
 
 impl InfobloxSettings {
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let host = reader.parsed("INFOBLOX_GRID_HOST", "write a host name or an address", Host::parse);
+        let host = reader.parsed(GRID_HOST, "write a host name or an address", Host::parse);
         let port = reader.whole("INFOBLOX_WAPI_PORT", 1, 65_535);
         let username = credential(reader, "INFOBLOX_WAPI_USERNAME", "INFOBLOX_WAPI_USERNAME_FILE");
         let password = credential(reader, "INFOBLOX_WAPI_PASSWORD", "INFOBLOX_WAPI_PASSWORD_FILE");
@@ -107,13 +114,17 @@ fn check_pool_connections(reader: &mut Reader<'_>) {
 
 /// A mounted file wins over the environment.
 fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) -> Option<SecretSource> {
+    let value = reader.verbatim(plain);
     if let Some(path) = reader.path(file) {
+        if let Some(place) = reader.place_in_file(file).filter(|_| !value.is_empty()) {
+            reader.warn(plain, format!("is not used: {place} names a mounted file, which wins over a value"));
+        }
         return Some(SecretSource::File(path));
     }
-    let value = reader.verbatim(plain);
     if value.is_empty() {
-        let limit = "Infoblox is selected by INFOBLOX_GRID_HOST and needs an account";
-        reader.report(Problem::missing(plain, limit, format!("set it, or better {file} to a mounted file")));
+        let limit = format!("Infoblox is selected by {} and needs an account", reader.called(GRID_HOST));
+        let fix = format!("set it, or better {} to a mounted file", reader.place(file));
+        reader.report(Problem::missing(plain, limit, fix));
         return None;
     }
     Some(SecretSource::Value(value.into()))

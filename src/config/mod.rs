@@ -4,10 +4,14 @@
 //! it again. All problems are reported at once, and the caller ends the process with [`EXIT_CODE`].
 
 mod address;
+mod catalog;
 mod dns;
+mod file;
 mod files;
 mod infoblox;
 mod log;
+mod place;
+mod print;
 mod problem;
 mod raw;
 mod reader;
@@ -15,13 +19,17 @@ mod secret;
 pub mod settings;
 #[cfg(test)]
 mod tests;
+mod value;
 mod zones;
 
 pub use address::{Host, ServerAddress};
+pub use catalog::{Form, Readers, VARIABLES, Variable};
+pub use file::{API_VERSION, KIND};
 pub use files::load;
 pub use infoblox::{InfobloxSettings, ProviderChoice};
 pub use log::{LogFormat, LogLevel, LogSettings};
-pub use problem::{BadConfiguration, EXIT_CODE, Problem, Problems, Warning};
-pub use raw::{RawConfig, VARIABLES, Variable};
+pub use place::{FilePlace, Place, Position};
+pub use problem::{BadConfiguration, EXIT_CODE, Found, Problem, Problems, Warning};
+pub use raw::RawConfig;
 pub use secret::{SecretError, SecretSource};
 pub use settings::{ChangeLogSettings, DnsService, NamespacePolicy, Periods, Settings, TracingSettings};

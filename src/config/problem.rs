@@ -2,10 +2,14 @@
 
 use std::fmt;
 
-use super::raw::VARIABLES;
+use super::catalog::VARIABLES;
+use super::place::{Place, Position};
 
 /// Exit code of a process that cannot start with this configuration (`EX_CONFIG` of sysexits.h).
 pub const EXIT_CODE: u8 = 78;
+
+/// Longest value that is quoted in full; a name has at most 253 characters, a path is rarely longer.
+const LONGEST_QUOTE: usize = 300;
 
 /// What stands in the way is what the user configured, not what the process met. As the context of an error it
 /// makes the process end with [`EXIT_CODE`].
@@ -16,49 +20,98 @@ pub struct BadConfiguration(pub &'static str);
 /// One thing that must change before the daemon can start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The environment variable.
-    pub variable: &'static str,
-    /// What it holds; nothing if it is not set or secret.
-    pub value: Option<String>,
-    /// The rule that is broken.
-    pub limit: String,
+    /// Where.
+    pub place: Place,
+    /// What was found there.
+    pub found: Found,
     /// What to do.
     pub fix: String,
+}
+
+/// What is wrong at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A value that breaks a rule.
+    Value {
+        /// The value.
+        value: String,
+        /// The rule.
+        limit: String,
+    },
+    /// Nothing, where something is needed.
+    NotSet {
+        /// Why it is needed.
+        limit: String,
+    },
+    /// Something that is told in words: what follows the place in the sentence.
+    Told(String),
 }
 
 impl Problem {
     /// A value that breaks a rule.
     pub fn with_value(
-        variable: &'static str,
+        place: impl Into<Place>,
         value: impl Into<String>,
         limit: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self { variable, value: Some(value.into()), limit: limit.into(), fix: fix.into() }
+        let found = Found::Value { value: value.into(), limit: limit.into() };
+        Self { place: place.into(), found, fix: fix.into() }
     }
 
-    /// A variable that must be set.
-    pub fn missing(variable: &'static str, limit: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { variable, value: None, limit: limit.into(), fix: fix.into() }
+    /// A setting that must be made.
+    pub fn missing(place: impl Into<Place>, limit: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { place: place.into(), found: Found::NotSet { limit: limit.into() }, fix: fix.into() }
+    }
+
+    /// What is no wrong value: `told` follows the place in the sentence and never quotes what may be a secret.
+    pub(super) fn told(place: impl Into<Place>, told: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { place: place.into(), found: Found::Told(told.into()), fix: fix.into() }
+    }
+
+    /// The variable of the setting, if it is about one.
+    pub fn variable(&self) -> Option<&'static str> {
+        self.place.variable()
+    }
+
+    /// The file's own problems first, from its top; then the settings in the order of the reference.
+    fn rank(&self) -> (Option<usize>, Option<Position>) {
+        let setting =
+            self.variable().map(|name| VARIABLES.iter().position(|known| known.name == name).unwrap_or(0));
+        let at = match &self.place {
+            Place::File(place) => place.at,
+            Place::Variable(_) | Place::Either { .. } => None,
+        };
+        (setting, at)
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.value {
-            Some(value) => write!(f, "{} is {value:?}: {}; {}", self.variable, self.limit, self.fix),
-            None => write!(f, "{} is not set: {}; {}", self.variable, self.limit, self.fix),
+        let Self { place, found, fix } = self;
+        match found {
+            Found::Value { value, limit } => write!(f, "{place} is {}: {limit}; {fix}", quoted(value)),
+            Found::NotSet { limit } => write!(f, "{place} is not set: {limit}; {fix}"),
+            Found::Told(told) => write!(f, "{place} {told}; {fix}"),
         }
     }
 }
 
-/// Everything that is wrong, in the order in which the variables are documented. Never empty.
+/// The value in quotes, shortened if it is longer than anything that can be meant.
+pub(super) fn quoted(value: &str) -> String {
+    match value.char_indices().nth(LONGEST_QUOTE) {
+        None => format!("{value:?}"),
+        Some((end, _)) => format!("{:?}… ({} characters)", &value[..end], value.chars().count()),
+    }
+}
+
+/// Everything that is wrong, in the order in which the settings are documented. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
     pub(super) fn sorted(mut problems: Vec<Problem>) -> Self {
-        problems.sort_by_key(|problem| VARIABLES.iter().position(|known| known.name == problem.variable));
+        problems.sort_by_key(Problem::rank);
         Self(problems)
     }
 }
@@ -76,14 +129,14 @@ impl std::error::Error for Problems {}
 /// Something that works, but not as its author may think. Logged once at start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// The environment variable.
-    pub variable: &'static str,
+    /// Where.
+    pub place: Place,
     /// A sentence.
     pub text: String,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.variable, self.text)
+        write!(f, "{} {}", self.place, self.text)
     }
 }

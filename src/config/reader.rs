@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::problem::{Problem, Warning};
-use super::raw::RawConfig;
+use super::catalog::{Readers, variable};
+use super::file::ConfigFile;
+use super::place::Place;
+use super::problem::{Problem, Problems, Warning};
+use super::raw::{RawConfig, Source};
+use super::value::flag;
 
 /// Longest period or age that may be configured: a year. Beyond it a number is a typing error.
 const LONGEST_SECONDS: i64 = 365 * 24 * 3600;
@@ -12,38 +16,82 @@ const LONGEST_SECONDS: i64 = 365 * 24 * 3600;
 /// Reads values and collects what is wrong with them.
 pub(super) struct Reader<'a> {
     raw: &'a RawConfig,
+    /// Who reads.
+    process: Readers,
     /// Everything wrong so far.
-    pub(super) problems: Vec<Problem>,
+    problems: Vec<Problem>,
     /// Everything doubtful so far.
-    pub(super) warnings: Vec<Warning>,
+    warnings: Vec<Warning>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(raw: &'a RawConfig) -> Self {
-        Self { raw, problems: Vec::new(), warnings: Vec::new() }
+    pub(super) fn new(raw: &'a RawConfig, process: Readers) -> Self {
+        let of_file = raw.file().map(ConfigFile::problems).unwrap_or_default();
+        Self { raw, process, problems: of_file.to_vec(), warnings: Vec::new() }
     }
 
+    /// What was read and everything doubtful about it, or everything wrong.
+    pub(super) fn end<T>(self, read: Option<T>) -> Result<(T, Vec<Warning>), Problems> {
+        match read {
+            Some(read) if self.problems.is_empty() => Ok((read, self.warnings)),
+            Some(_) | None => Err(Problems::sorted(self.problems)),
+        }
+    }
+
+    /// The problem is told at the place where the setting stands, unless that is told already.
     pub(super) fn report(&mut self, problem: Problem) {
-        self.problems.push(problem);
+        self.problems.extend(self.raw.placed(problem));
+    }
+
+    pub(super) fn problem_count(&self) -> usize {
+        self.problems.len()
     }
 
     pub(super) fn warn(&mut self, variable: &'static str, text: impl Into<String>) {
-        self.warnings.push(Warning { variable, text: text.into() });
+        self.warnings.push(Warning { place: self.raw.place(variable), text: text.into() });
+    }
+
+    /// What the author calls a setting.
+    pub(super) fn called(&self, name: &'static str) -> &'static str {
+        self.raw.called(name)
+    }
+
+    /// Where a setting stands, or may stand.
+    pub(super) fn place(&self, name: &'static str) -> Place {
+        self.raw.place(name)
+    }
+
+    /// Where the setting stands in the file, if it does and no variable wins over it.
+    pub(super) fn place_in_file(&self, name: &'static str) -> Option<Place> {
+        matches!(self.source(name), Source::File(_)).then(|| self.raw.place(name))
+    }
+
+    /// Whether the file says anything below a section.
+    pub(super) fn is_section_used(&self, section: &str) -> bool {
+        self.raw.file().is_some_and(|file| file.has_section(section))
+    }
+
+    fn source(&self, name: &'static str) -> Source<'a> {
+        debug_assert!(variable(name).readers.include(self.process), "{name}: the catalog says who reads it");
+        self.raw.source(name)
     }
 
     /// Whether the user set it, also to nothing.
     pub(super) fn is_set(&self, name: &'static str) -> bool {
-        self.raw.written(name).is_some()
+        !matches!(self.source(name), Source::Default(_))
     }
 
     /// Value or default, as it is.
     pub(super) fn verbatim(&self, name: &'static str) -> &'a str {
-        self.raw.value(name)
+        match self.source(name) {
+            Source::Variable(text) | Source::Default(text) => text,
+            Source::File(value) => value.text().unwrap_or(variable(name).default),
+        }
     }
 
     /// Value or default without blanks around it.
     pub(super) fn text(&self, name: &'static str) -> &'a str {
-        self.raw.value(name).trim()
+        self.verbatim(name).trim()
     }
 
     /// A path; nothing if empty.
@@ -70,11 +118,7 @@ impl<'a> Reader<'a> {
 
     /// `true`, `1`, `yes`, `false`, `0`, `no`, in any case (contract §7.1).
     pub(super) fn boolean(&mut self, name: &'static str) -> bool {
-        let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
-            "true" | "1" | "yes" => Ok(true),
-            "false" | "0" | "no" => Ok(false),
-            _ => Err("it is neither true nor false".to_owned()),
-        };
+        let parse = |text: &str| flag(text).ok_or("it is neither true nor false".to_owned());
         self.parsed(name, "write true or false", parse).unwrap_or_default()
     }
 
@@ -83,7 +127,7 @@ impl<'a> Reader<'a> {
         let limit = format!("it must be a whole number from {least} to {most}");
         let parse =
             |text: &str| text.parse().ok().filter(|value| (least..=most).contains(value)).ok_or(limit);
-        let fix = format!("write for example {}", super::raw::variable(name).default);
+        let fix = format!("write for example {}", variable(name).default);
         self.parsed(name, &fix, parse).unwrap_or(least)
     }
 
@@ -103,11 +147,11 @@ impl<'a> Reader<'a> {
         let limit = format!("it must be a number from {least} to {most}");
         let parse =
             |text: &str| text.parse().ok().filter(|value| (least..=most).contains(value)).ok_or(limit);
-        let fix = format!("write for example {}", super::raw::variable(name).default);
+        let fix = format!("write for example {}", variable(name).default);
         self.parsed(name, &fix, parse).unwrap_or(least)
     }
 
-    /// A comma list, each element parsed, none twice.
+    /// A list, each element parsed, none twice.
     pub(super) fn list<T: Ord + Clone>(
         &mut self,
         name: &'static str,
@@ -115,7 +159,7 @@ impl<'a> Reader<'a> {
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Vec<T> {
         let mut items: Vec<T> = Vec::new();
-        for element in split(self.verbatim(name)) {
+        for (place, element) in self.elements(name) {
             let limit = match parse(&element) {
                 Ok(item) if !items.contains(&item) => {
                     items.push(item);
@@ -124,15 +168,48 @@ impl<'a> Reader<'a> {
                 Ok(_) => "it is listed twice".to_owned(),
                 Err(limit) => limit,
             };
-            self.report(Problem::with_value(name, element, limit, fix));
+            self.report(Problem::with_value(place, element, limit, fix));
         }
         items
+    }
+
+    /// The elements of a list without blanks around them: separated by commas in a variable, of their own in the file.
+    fn elements(&self, name: &'static str) -> Vec<(Place, String)> {
+        match (self.source(name), self.raw.file()) {
+            (Source::File(value), Some(file)) => {
+                let elements = value.elements().iter();
+                let placed = elements.map(|element| {
+                    (file.place_in(name, element.index, element.at), element.text.trim().to_owned())
+                });
+                placed.collect()
+            }
+            _ => split(self.verbatim(name)).into_iter().map(|element| (name.into(), element)).collect(),
+        }
+    }
+
+    /// Place, text and the three parts of each zone, or how many parts it has instead.
+    pub(super) fn zones(&self, name: &'static str) -> Vec<(Place, String, Result<[String; 3], usize>)> {
+        if let (Source::File(value), Some(file)) = (self.source(name), self.raw.file()) {
+            let zones = value.zones().iter();
+            let placed = zones.map(|zone| {
+                let fields = zone.fields.clone().map(|field| field.trim().to_owned());
+                (file.place_in(name, zone.index, zone.at), zone.shown(), Ok(fields))
+            });
+            return placed.collect();
+        }
+        let parts = self.text(name).split(';').map(str::trim).filter(|part| !part.is_empty());
+        let placed = parts.map(|part| {
+            let fields: Vec<_> = part.split(':').map(|field| field.trim().to_owned()).collect();
+            let fields = fields.try_into().map_err(|fields: Vec<String>| fields.len());
+            (name.into(), part.to_owned(), fields)
+        });
+        placed.collect()
     }
 }
 
 /// Splits at commas; `\,` is a comma inside an element. As in k8gb, nothing behind the last comma is no
 /// element; unlike there, blanks around elements are dropped.
-fn split(text: &str) -> Vec<String> {
+pub(super) fn split(text: &str) -> Vec<String> {
     let mut elements = vec![String::new()];
     let mut rest = text.trim().chars().peekable();
     while let Some(letter) = rest.next() {

@@ -10,6 +10,7 @@ use gslb_core::ttl::Ttl;
 use gslb_core::zone::{NsPrefix, Zone};
 
 use super::address::{Host, ServerAddress};
+use super::catalog::Readers;
 use super::infoblox::ProviderChoice;
 use super::log::LogSettings;
 use super::problem::{Problem, Problems, Warning};
@@ -27,9 +28,9 @@ pub(super) const METRICS_PORT: u16 = 8080;
 pub struct Settings {
     /// Tag of this cluster.
     pub geo_tag: GeoTag,
-    /// Tags listed in `EXT_GSLB_CLUSTERS_GEO_TAGS`, the own one included if it is listed.
+    /// Tags listed as those of the fleet, the own one included if it is listed.
     pub listed_tags: BTreeSet<GeoTag>,
-    /// Zones of `DNS_ZONES`; may be empty, ZoneDelegation objects may exist without it.
+    /// Listed zones; may be empty, ZoneDelegation objects may exist without them.
     pub zones: Vec<Zone>,
     /// What name server names start with.
     pub ns_prefix: NsPrefix,
@@ -129,15 +130,10 @@ impl Settings {
     /// # Errors
     /// Everything that is wrong, at once. The caller prints it and exits with [`super::EXIT_CODE`].
     pub fn resolve(raw: &RawConfig) -> Result<Self, Problems> {
-        let mut reader = Reader::new(raw);
+        let mut reader = Reader::new(raw, Readers::Run);
         let settings = Self::read(&mut reader);
-        match settings {
-            Some(mut settings) if reader.problems.is_empty() => {
-                settings.warnings = reader.warnings;
-                Ok(settings)
-            }
-            Some(_) | None => Err(Problems::sorted(reader.problems)),
-        }
+        let (settings, warnings) = reader.end(settings)?;
+        Ok(Self { warnings: [raw.overridden(Readers::Run), warnings].concat(), ..settings })
     }
 
     /// Nothing if a problem was reported that leaves no value to go on with.
@@ -146,7 +142,7 @@ impl Settings {
         let fix = "list tags such as eu,us";
         let listed_tags = reader.list("EXT_GSLB_CLUSTERS_GEO_TAGS", fix, parse_tag);
         let listed_tags: BTreeSet<GeoTag> = listed_tags.into_iter().collect();
-        let zones = zones::parse(reader.text("DNS_ZONES"), &mut reader.problems);
+        let zones = zones::read(reader);
         let edge_dns_servers = read_edge_dns_servers(reader);
         let periods = Periods::read(reader);
         let ns_ttl = reader.whole("NS_RECORD_TTL", 1, i64::from(i32::MAX));
@@ -168,11 +164,11 @@ impl Settings {
 
         let (geo_tag, ns_prefix) = (geo_tag?, ns_prefix?);
         let tags = listed_tags.iter().cloned().chain([geo_tag.clone()]).collect();
-        zones::check_ns_names(&zones, &ns_prefix, &tags, &mut reader.problems);
+        zones::check_ns_names(&zones, &ns_prefix, &tags, reader);
         Some(Self {
             geo_tag,
             listed_tags,
-            zones,
+            zones: zones.into_iter().map(|(zone, _)| zone).collect(),
             ns_prefix,
             ns_ttl: Ttl::from_secs(ns_ttl).ok()?,
             edge_dns_servers,
@@ -231,8 +227,8 @@ impl Periods {
         let peer_sweep = gslb.map_or(wanted, |gslb| wanted.min(gslb));
         if peer_sweep < wanted && reader.is_set("PEER_SWEEP_SECONDS") {
             let seconds = peer_sweep.as_secs();
-            let text =
-                format!("is longer than RECONCILE_REQUEUE_SECONDS, so peers are asked every {seconds} s");
+            let longest = reader.called("RECONCILE_REQUEUE_SECONDS");
+            let text = format!("is longer than {longest}, so peers are asked every {seconds} s");
             reader.warn("PEER_SWEEP_SECONDS", text);
         }
         Self {
@@ -281,9 +277,9 @@ fn read_edge_dns_servers(reader: &mut Reader<'_>) -> Vec<ServerAddress> {
             reader.warn(deprecated, "is deprecated; use EDGE_DNS_SERVERS");
         }
     }
-    let before = reader.problems.len();
+    let before = reader.problem_count();
     let servers = reader.list("EDGE_DNS_SERVERS", FIX, parse);
-    if !servers.is_empty() || reader.problems.len() > before {
+    if !servers.is_empty() || reader.problem_count() > before {
         return servers;
     }
     if reader.text("EDGE_DNS_SERVER").is_empty() {

@@ -204,7 +204,7 @@ fn the_deprecated_resolver_is_a_fallback_with_a_warning() {
     assert_eq!(one.edge_dns_servers[0].to_string(), "dns.example.com:53");
     assert_eq!(one.warnings.len(), 1);
     let port = resolve(&[("EDGE_DNS_SERVER", "192.0.2.53"), ("EDGE_DNS_SERVER_PORT", "0")]).unwrap_err();
-    assert_eq!(port.0[0].variable, "EDGE_DNS_SERVER_PORT");
+    assert_eq!(port.0[0].variable(), Some("EDGE_DNS_SERVER_PORT"));
 }
 
 /// Conformance 75.
@@ -220,7 +220,7 @@ fn the_deprecated_resolver_is_ignored_beside_the_list() {
 fn one_resolver_is_needed() {
     for pairs in [&[][..], &[("EDGE_DNS_SERVERS", "")], &[("EDGE_DNS_SERVER", "")]] {
         let problems = Settings::resolve(&raw(&[&MINIMAL[..1], pairs])).unwrap_err();
-        assert_eq!(problems.0[0].variable, "EDGE_DNS_SERVERS");
+        assert_eq!(problems.0[0].variable(), Some("EDGE_DNS_SERVERS"));
     }
 }
 
@@ -581,7 +581,7 @@ fn everything_wrong_is_said_at_once_in_the_order_of_the_reference() {
         ("EXTDNS_ENABLED", "maybe"),
     ]]))
     .unwrap_err();
-    let variables: Vec<_> = problems.0.iter().map(|problem| problem.variable).collect();
+    let variables: Vec<_> = problems.0.iter().map(|problem| problem.variable().unwrap()).collect();
     assert_eq!(
         variables,
         [
@@ -598,25 +598,4 @@ fn everything_wrong_is_said_at_once_in_the_order_of_the_reference() {
         ]
     );
     assert!(problems.to_string().starts_with("10 settings to correct:\n  CLUSTER_GEO_TAG is not set"));
-}
-
-#[test]
-fn no_rendering_shows_a_secret() {
-    let raw = raw(&[MINIMAL, INFOBLOX, &[("INFOBLOX_WAPI_PORT", "x")]]);
-    let broken = Settings::resolve(&raw).unwrap_err();
-    let settings = Settings::resolve(&self::raw(&[MINIMAL, INFOBLOX])).unwrap();
-    for text in [format!("{raw:?}"), raw.render(), format!("{broken:?} {broken}"), format!("{settings:?}")] {
-        assert!(!text.contains("hunter2"), "{text}");
-    }
-}
-
-#[test]
-fn the_masked_rendering_lists_every_variable_once() {
-    let text = raw(&[MINIMAL, INFOBLOX, &[("GLUEA_PREFIX", "")]]).render();
-    assert_eq!(text.lines().count(), VARIABLES.len());
-    for line in
-        ["CLUSTER_GEO_TAG=eu", "LOG_LEVEL=info # default", "GLUEA_PREFIX=", "INFOBLOX_WAPI_PASSWORD=***"]
-    {
-        assert!(text.lines().any(|shown| shown == line), "{line} not in:\n{text}");
-    }
 }

@@ -1,4 +1,4 @@
-//! `DNS_ZONES`, and the names that follow from it.
+//! The zones, and the names that follow from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,30 +6,41 @@ use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::ttl::Ttl;
 use gslb_core::zone::{NsPrefix, Zone};
 
+use super::place::Place;
 use super::problem::Problem;
+use super::reader::Reader;
 
 const VARIABLE: &str = "DNS_ZONES";
 const FORM: &str = "write parent:zone:negativeTTL, for example example.com:cloud.example.com:30";
+const FILE_FORM: &str =
+    "write for example zone: cloud.example.com, parentZone: example.com, negativeTtlSeconds: 30";
 
-/// Parses `parent:zone:negTTL[;…]`. Empty parts between semicolons are dropped.
-pub(super) fn parse(text: &str, problems: &mut Vec<Problem>) -> Vec<Zone> {
+/// A zone, and where it stands.
+pub(super) type PlacedZone = (Zone, Place);
+
+/// The zones that can be served. `parent:zone:negTTL[;…]` in the variable, where empty parts between semicolons are
+/// dropped; mappings in the file.
+pub(super) fn read(reader: &mut Reader<'_>) -> Vec<PlacedZone> {
     let mut zones = Vec::new();
-    for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
-        match parse_one(part) {
-            Ok(zone) => zones.push(zone),
-            Err(limits) => problems.push(Problem::with_value(VARIABLE, part, limits.join(", and "), FORM)),
+    for (place, shown, fields) in reader.zones(VARIABLE) {
+        match fields.map_err(told).and_then(|fields| parse_one(&fields)) {
+            Ok(zone) => zones.push((zone, place)),
+            Err(limits) => {
+                let form = if matches!(place, Place::File(_)) { FILE_FORM } else { FORM };
+                reader.report(Problem::with_value(place, shown, limits.join(", and "), form));
+            }
         }
     }
-    report_collisions(&zones, problems);
+    report_collisions(&zones, reader);
     zones
 }
 
+fn told(count: usize) -> Vec<String> {
+    vec![format!("a zone has three parts separated by colons, this has {count}")]
+}
+
 /// The zone, or everything that is wrong with it.
-fn parse_one(part: &str) -> Result<Zone, Vec<String>> {
-    let fields: Vec<&str> = part.split(':').map(str::trim).collect();
-    let [parent, zone, ttl] = fields[..] else {
-        return Err(vec![format!("a zone has three parts separated by colons, this has {}", fields.len())]);
-    };
+fn parse_one([parent, zone, ttl]: &[String; 3]) -> Result<Zone, Vec<String>> {
     let mut limits = Vec::new();
     let ttl = parse_ttl(ttl).unwrap_or_else(|limit| {
         limits.push(limit);
@@ -61,9 +72,9 @@ fn parse_ttl(text: &str) -> Result<Ttl, String> {
 }
 
 /// Two zones must differ, and also with their dots turned into dashes: objects are named like that.
-fn report_collisions(zones: &[Zone], problems: &mut Vec<Problem>) {
+fn report_collisions(zones: &[PlacedZone], reader: &mut Reader<'_>) {
     let mut seen: BTreeMap<String, &Zone> = BTreeMap::new();
-    for zone in zones {
+    for (zone, place) in zones {
         let Some(first) = seen.insert(zone.name().dashed(), zone) else {
             continue;
         };
@@ -76,25 +87,26 @@ fn report_collisions(zones: &[Zone], problems: &mut Vec<Problem>) {
                 "rename one of the two",
             )
         };
-        problems.push(Problem::with_value(VARIABLE, zone.name().as_str(), limit, fix));
+        reader.report(Problem::with_value(place.clone(), zone.name().as_str(), limit, fix));
     }
 }
 
 /// Every name server name of the fleet must be a legal name, also those of the peers: they compose the same.
 pub(super) fn check_ns_names(
-    zones: &[Zone],
+    zones: &[PlacedZone],
     prefix: &NsPrefix,
     tags: &BTreeSet<GeoTag>,
-    problems: &mut Vec<Problem>,
+    reader: &mut Reader<'_>,
 ) {
-    for zone in zones {
+    let fix = format!("shorten or correct {}, the geo tag or the zone", reader.called("GLUEA_PREFIX"));
+    for (zone, place) in zones {
         for tag in tags {
             if let Err(problem) = zone.ns_name(prefix, tag) {
-                problems.push(Problem::with_value(
-                    VARIABLE,
+                reader.report(Problem::with_value(
+                    place.clone(),
                     zone.name().as_str(),
                     format!("the name server name of cluster {tag} is not legal: {problem}"),
-                    "shorten or correct GLUEA_PREFIX, the geo tag or the zone",
+                    &fix,
                 ));
             }
         }

@@ -1,0 +1,220 @@
+//! Every setting: its environment variable, its key in the configuration file, its default and what it means. Readers,
+//! the file's grammar, `--print-config` and the reference in docs/configuration.md all come from [`VARIABLES`].
+
+/// One documented setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    /// Its environment variable.
+    pub name: &'static str,
+    /// Its key in the configuration file; none where it has no effect, is a secret or belongs to the environment.
+    pub key: Option<&'static str>,
+    /// How its value is written in the file.
+    pub form: Form,
+    /// What it holds when it is not set, in the notation of the environment.
+    pub default: &'static str,
+    /// One sentence for the reference.
+    pub meaning: &'static str,
+    /// Whether its value is never shown.
+    pub secret: bool,
+    /// Who reads it.
+    pub readers: Readers,
+}
+
+/// How a value is written in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A text.
+    Text,
+    /// The path of a file. What is no text is not quoted back, because it may be the secret itself.
+    Path,
+    /// A number, or a text: `2.12` is one to YAML, `2.12.3` is the other.
+    Version,
+    /// A whole number.
+    Whole,
+    /// A number.
+    Decimal,
+    /// `true` or `false`.
+    Flag,
+    /// A list of texts.
+    List,
+    /// A list of mappings with [`ZONE_KEYS`].
+    Zones,
+}
+
+/// Which process reads a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// `gslb-bridge run` alone.
+    Run,
+    /// `gslb-bridge dns` alone.
+    Dns,
+    /// Both.
+    Both,
+}
+
+impl Readers {
+    /// Whether a setting of these readers is one of `process`, which is `Run` or `Dns`.
+    pub(super) fn include(self, process: Self) -> bool {
+        self == Self::Both || self == process
+    }
+}
+
+/// Parent, zone and negative TTL of one zone in the file, in the order in which `DNS_ZONES` has them.
+pub(super) const ZONE_KEYS: [&str; 3] = ["parentZone", "zone", "negativeTtlSeconds"];
+
+const fn var(name: &'static str, default: &'static str, meaning: &'static str) -> Variable {
+    let (key, form) = (None, Form::Text);
+    Variable { name, key, form, default, meaning, secret: false, readers: Readers::Run }
+}
+
+const fn secret(name: &'static str, meaning: &'static str) -> Variable {
+    Variable { secret: true, ..var(name, "", meaning) }
+}
+
+impl Variable {
+    const fn key(self, key: &'static str, form: Form) -> Self {
+        Self { key: Some(key), form, ..self }
+    }
+
+    const fn of_both(self) -> Self {
+        Self { readers: Readers::Both, ..self }
+    }
+
+    const fn of_dns(self) -> Self {
+        Self { readers: Readers::Dns, ..self }
+    }
+}
+
+/// The row of a variable.
+pub(super) fn variable(name: &str) -> &'static Variable {
+    VARIABLES.iter().find(|known| known.name == name).expect("only documented variables are read")
+}
+
+/// Every variable that is read. The first part is k8gb's (contract §7.1), the second ours.
+pub const VARIABLES: &[Variable] = &[
+    var("CLUSTER_GEO_TAG", "", "Tag of this cluster. Required.").key("clusterGeoTag", Form::Text).of_both(),
+    var(
+        "EXT_GSLB_CLUSTERS_GEO_TAGS",
+        "",
+        "Tags of the peers, comma separated; may contain the own. With Infoblox they are found if it is empty.",
+    )
+    .key("peerGeoTags", Form::List)
+    .of_both(),
+    var("DNS_ZONES", "", "Zones: parent:zone:negativeTTL, separated by semicolons.")
+        .key("zones", Form::Zones)
+        .of_both(),
+    var(
+        "EDGE_DNS_SERVERS",
+        "",
+        "Resolvers for glue and names: host or host:port, comma separated. Required.",
+    )
+    .key("edgeDnsServers", Form::List),
+    var("EDGE_DNS_SERVER", "", "Deprecated: one resolver, used if EDGE_DNS_SERVERS is empty."),
+    var("EDGE_DNS_SERVER_PORT", "53", "Deprecated: port of EDGE_DNS_SERVER."),
+    var("RECONCILE_REQUEUE_SECONDS", "30", "Safety-net period of Gslbs; 0: events only.")
+        .key("periods.gslbSeconds", Form::Whole),
+    var("ZONE_DELEGATION_RECONCILE_REQUEUE_SECONDS", "300", "Period of ZoneDelegations; 0: events only.")
+        .key("periods.zoneDelegationSeconds", Form::Whole),
+    var(
+        "ZONE_DELEGATION_RECOVERY_SECONDS",
+        "3600",
+        "Accepted for k8gb's sake; has no effect there nor here.",
+    ),
+    var(
+        "NS_RECORD_TTL",
+        "30",
+        "TTL of name server records and glue in this cluster's answers, and of a delegation that it creates, in seconds.",
+    )
+    .key("nameServerTtlSeconds", Form::Whole),
+    var("POD_NAMESPACE", "k8gb", "Own namespace.").key("podNamespace", Form::Text),
+    var(
+        "COREDNS_SERVICE_TYPE",
+        "ClusterIP",
+        "Where the cluster's DNS addresses come from (LoadBalancer or not).",
+    )
+    .key("glue.coreDnsServiceType", Form::Text),
+    var("COREDNS_EXPOSED", "false", "Accepted for k8gb's sake; has no effect there nor here."),
+    var(
+        "CLUSTER_EXPOSED_IPS",
+        "",
+        "IPv4 addresses that replace those found in the cluster, comma separated.",
+    )
+    .key("clusterExposedIPs", Form::List),
+    var("EXTDNS_ENABLED", "false", "Publish the delegation through external-dns.")
+        .key("externalDns.enabled", Form::Flag),
+    var(
+        "METRICS_ADDRESS",
+        "0.0.0.0:8080",
+        "Where /metrics, /livez and /readyz are served: host or host:port.",
+    )
+    .key("metricsAddress", Form::Text)
+    .of_both(),
+    var("TRACING_ENABLED", "false", "Export traces over OTLP."),
+    var("TRACING_SAMPLING_RATIO", "1.0", "Share of traces to keep, 0 to 1."),
+    var("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "host:port of the collector."),
+    var("GLUEA_PREFIX", "gslb-ns-", "What every name server name of the fleet starts with; may be empty.")
+        .key("nameServerPrefix", Form::Text)
+        .of_both(),
+    var("INFOBLOX_GRID_HOST", "", "Grid Master; selects Infoblox.").key("infoblox.gridHost", Form::Text),
+    var("INFOBLOX_WAPI_PORT", "443", "HTTPS port of the WAPI.").key("infoblox.wapiPort", Form::Whole),
+    secret("INFOBLOX_WAPI_USERNAME", "WAPI account; a mounted file is better."),
+    secret("INFOBLOX_WAPI_PASSWORD", "WAPI password; a mounted file is better."),
+    var("INFOBLOX_WAPI_VERSION", "2.12", "WAPI version, with or without a leading v.")
+        .key("infoblox.wapiVersion", Form::Version),
+    var("INFOBLOX_HTTP_REQUEST_TIMEOUT", "20", "Deadline of one WAPI request, in seconds.")
+        .key("infoblox.requestTimeoutSeconds", Form::Whole),
+    var("INFOBLOX_HTTP_POOL_CONNECTIONS", "10", "Accepted for k8gb's sake; has no effect here."),
+    var("INFOBLOX_DNS_VIEW", "default", "DNS view in which the delegation is created.")
+        .key("infoblox.dnsView", Form::Text),
+    var("LOG_LEVEL", "info", "error, warn, info, debug or trace.").key("log.level", Form::Text).of_both(),
+    var("LOG_FORMAT", "simple", "simple (stderr) or json (stdout).").key("log.format", Form::Text).of_both(),
+    var("NO_COLOR", "false", "No colours in the simple format.").key("log.noColor", Form::Flag).of_both(),
+    var(
+        "PEER_SWEEP_SECONDS",
+        "5",
+        "How often peers are asked; never less often than RECONCILE_REQUEUE_SECONDS says.",
+    )
+    .key("periods.peerSweepSeconds", Form::Decimal),
+    var("PEER_HOLD_SECONDS", "300", "How long evidence may stand in for the word of a silent peer."),
+    var(
+        "LAST_RESORT_SECONDS",
+        "3600",
+        "How old targets of a silent peer may be when nothing else is left; 0: never.",
+    )
+    .key("periods.lastResortSeconds", Form::Whole),
+    var("DNS_SOURCE_ADDRESS", "", "Address that DNS questions are asked from; the system's choice if empty.")
+        .key("dnsSourceAddress", Form::Text),
+    var("DNS_SERVICE", "", "namespace/name of the Service whose addresses become glue.")
+        .key("glue.dnsService", Form::Text),
+    var("NAMESPACE_POLICY", "off", "Whether Namespaces say what their Gslbs may do: off or enforce.")
+        .key("namespacePolicy", Form::Text),
+    var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with.")
+        .key("infoblox.caFile", Form::Path),
+    var("SSL_CERT_FILE", "", "Used where INFOBLOX_CA_FILE is empty."),
+    var("INFOBLOX_WAPI_USERNAME_FILE", "", "Mounted file with the WAPI account; read again when it changes.")
+        .key("infoblox.usernameFile", Form::Path),
+    var(
+        "INFOBLOX_WAPI_PASSWORD_FILE",
+        "",
+        "Mounted file with the WAPI password; read again when it changes.",
+    )
+    .key("infoblox.passwordFile", Form::Path),
+    var("DNS_LISTEN", "0.0.0.0:5353", "Addresses and ports of `gslb-bridge dns`, UDP and TCP, comma separated.")
+        .key("dnsServer.listen", Form::List)
+        .of_dns(),
+    var("DNS_SNAPSHOT_FILE", "", "Where `gslb-bridge dns` keeps its last zones for the next start.")
+        .key("dnsServer.snapshotFile", Form::Path)
+        .of_dns(),
+    var("DNS_STOP_SECONDS", "10", "How long `gslb-bridge dns` answers on after it was told to stop.")
+        .key("dnsServer.stopSeconds", Form::Whole)
+        .of_dns(),
+    var("CHANGE_LOG_FILE", "", "Also append the change log's lines to this file.")
+        .key("changeLog.file", Form::Path),
+    var("CHANGE_LOG_HMAC_KEY_FILE", "", "Mounted file with the key that seals the change log.")
+        .key("changeLog.hmacKeyFile", Form::Path),
+    var("POD_NAME", "", "Own name in Lease, events and change log; the host name if empty.")
+        .key("podName", Form::Text),
+    var("HOSTNAME", "gslb-bridge", "Set by the container runtime; stands in for POD_NAME."),
+    var("CONFIG_FILE", "", "YAML file with settings, see [The configuration file](#the-configuration-file); `--config` wins.")
+        .of_both(),
+];
