@@ -32,6 +32,8 @@ const GSLB_PASSES: u16 = 16;
 const ZONE_PASSES: u16 = 4;
 /// How long a start waits for the first word about the legacy group. No outside reference.
 const LEGACY_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a stop waits for a change that is under way: half of what Kubernetes gives a pod.
+const STOP_PATIENCE: Duration = Duration::from_secs(15);
 /// Pause before a bootstrap that failed is tried again.
 const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(2);
 
@@ -92,6 +94,10 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
             _ = futures::future::join3(canonical, legacy, zones) => {}
             _ = tasks.join_next() => {}
         }
+    };
+    let stop = async {
+        stop.await;
+        pass.zones.close(STOP_PATIENCE).await;
     };
     let result = tokio::select! {
         () = work => Err(Ended),

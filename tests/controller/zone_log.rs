@@ -10,6 +10,7 @@ use gslb_mocks::kube::{Failure, Fault, Matcher};
 use gslb_provider_contract::{Capabilities, Observe, Provider, ProviderError, ProviderId, Receipt, Scope};
 use gslb_provider_memory::MemoryProvider;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::world::{Cluster, eventually, pass};
 
@@ -41,6 +42,66 @@ async fn a_change_that_was_made_is_not_told_as_none_while_its_outcome_is_not_log
         (log(&cluster)[0]["status"]["result"] == "Applied").then_some(())
     })
     .await;
+}
+
+/// A provider that answers a write when it is told to.
+struct Deliberate {
+    store: MemoryProvider,
+    asked: Notify,
+    may: Notify,
+}
+
+#[async_trait]
+impl Observe for Deliberate {
+    fn id(&self) -> &ProviderId {
+        self.store.id()
+    }
+    fn capabilities(&self) -> &Capabilities {
+        self.store.capabilities()
+    }
+    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
+        self.store.observe(scope).await
+    }
+}
+
+#[async_trait]
+impl Provider for Deliberate {
+    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
+        self.asked.notify_one();
+        self.may.notified().await;
+        self.store.apply(change).await
+    }
+
+    fn longest_aftermath(&self) -> Duration {
+        AFTERMATH
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_lets_a_change_come_to_its_outcome() {
+    let cluster = Cluster::alone().with_provider();
+    let provider =
+        Arc::new(Deliberate { store: MemoryProvider::new(), asked: Notify::new(), may: Notify::new() });
+    let running = cluster.run_with(Some(Arc::clone(&provider) as Arc<dyn Provider>));
+    provider.asked.notified().await;
+    let stopped = tokio::spawn(running.stop());
+    pass(1).await;
+    provider.may.notify_one();
+    stopped.await.unwrap();
+    let outcomes: Vec<Value> =
+        log(&cluster).iter().map(|change| change["status"]["result"].clone()).collect();
+    assert_eq!(outcomes, ["Applied"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_does_not_wait_for_ever() {
+    let cluster = Cluster::alone().with_provider();
+    let provider =
+        Arc::new(Deliberate { store: MemoryProvider::new(), asked: Notify::new(), may: Notify::new() });
+    let running = cluster.run_with(Some(Arc::clone(&provider) as Arc<dyn Provider>));
+    provider.asked.notified().await;
+    running.stop().await;
+    assert_eq!(log(&cluster).len(), 1);
 }
 
 /// How long the slow provider may carry out what nobody waits for any more.

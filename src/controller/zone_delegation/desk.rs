@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::sync::{RwLock, RwLockReadGuard};
 
 use gslb_core::change::Change;
 use gslb_core::condition::{Condition, ConditionKind};
@@ -204,9 +205,24 @@ pub(crate) struct Desk {
     /// Whether the changes without outcome have been read from the log.
     log_read: tokio::sync::Mutex<bool>,
     log_doubted: AtomicBool,
+    /// Held for reading by each change from its intent to its outcome, and for writing from the stop on.
+    changes: RwLock<()>,
 }
 
 impl Desk {
+    /// Lets a change begin; it is under way for as long as the guard lives.
+    pub(crate) async fn begin_change(&self) -> RwLockReadGuard<'_, ()> {
+        self.changes.read().await
+    }
+
+    /// Waits until no change is under way; none begins any more. What is cut off between a write and its outcome
+    /// would hold up the next start, until it is certain that the write cannot come any more.
+    pub(crate) async fn close(&self, patience: Duration) {
+        if tokio::time::timeout(patience, self.changes.write()).await.is_err() {
+            tracing::warn!("A change at the provider is cut off by the stop; the next start settles it.");
+        }
+    }
+
     /// What is remembered of this very object; nothing of an earlier one of its name.
     pub(crate) fn memory(&self, name: &str, uid: Option<&str>) -> Memory {
         let memories = self.memories.lock().expect("no panic while the desk is locked");

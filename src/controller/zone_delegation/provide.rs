@@ -163,6 +163,7 @@ async fn make(
     change: &ApprovedChange,
 ) -> Result<Made, Stop> {
     let proposal = proposal(visit, approved, change.change());
+    let _under_way = visit.desk.begin_change().await;
     let pending = visit.log.intend(proposal, (visit.clock)()).await?;
     let started = Instant::now();
     let result = visit.provider.apply(change).await;
