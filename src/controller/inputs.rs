@@ -157,7 +157,17 @@ fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
 
 async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<zone_delegation::Guarded>) {
     let objects = stream::<zone_delegation::Guarded>(context);
-    let objects = objects.inspect(move |event| store(&mut writer, event));
+    let objects = objects.inspect(move |event| {
+        store(&mut writer, event);
+        // Also what is no fact is put right: a finalizer, a condition, the wish to be withdrawn.
+        match event {
+            Ok(Event::Apply(object)) if is_news_of_zone(context, object) => {
+                triggers.send(Trigger::ZoneDelegation(Key::of(object)));
+            }
+            Ok(Event::InitDone) => triggers.send(Trigger::AllZoneDelegations),
+            _ => {}
+        }
+    });
     let read = |object| ZoneFacts::read(object, &context.zones);
     context
         .zones
@@ -169,9 +179,7 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
                     context.metrics.forget_zone_delegation(&changed.key.name);
                 }
                 let shown = triggers.zone_store.get(&reflector::ObjectRef::new(&changed.key.name));
-                let version = shown.and_then(|zone| zone.resource_version());
-                let what = zone_delegation::report::WHAT;
-                if version.is_none_or(|version| context.writer.echoes.is_news(what, changed.key, &version)) {
+                if shown.is_none_or(|zone| is_news_of_zone(context, &zone)) {
                     triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
                 }
             }
@@ -182,6 +190,12 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
             }
         })
         .await;
+}
+
+/// Whether a ZoneDelegation is not just what our last write of its status made.
+fn is_news_of_zone(context: &Context, zone: &zone_delegation::Guarded) -> bool {
+    let version = zone.resource_version().unwrap_or_default();
+    context.writer.echoes.is_news(zone_delegation::report::WHAT, &Key::of(zone), &version)
 }
 
 /// The legacy group, which not every cluster has: it costs a request now and then, and stops nobody.
@@ -272,7 +286,7 @@ fn take_in(
 }
 
 /// A Gslb changed: also the one of the same name in the other group may serve now, or its Ingress want another one.
-fn wake_gslb(triggers: &Triggers, id: &Id) {
+pub(crate) fn wake_gslb(triggers: &Triggers, id: &Id) {
     triggers.send(Trigger::Gslb(id.clone()));
     if triggers.gslb(&id.twin()).is_some() {
         triggers.send(Trigger::Gslb(id.twin()));

@@ -157,6 +157,30 @@ async fn a_write_that_fails_is_made_again_and_told_once() {
     assert_eq!(events.iter().filter(|(reason, _)| reason == "Ready").count(), 1, "{events:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_record_that_the_api_server_refuses_is_told_while_dns_goes_on() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    cluster.settle().await;
+    let matcher = Matcher::new("patch", "externaldns.k8s.io", "dnsendpoints");
+    cluster.api.faults().inject(Fault { matcher, failure: Failure::status(403), times: None });
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    let message = cluster.tells("app", "Ready", "False", "NotPublished").await;
+    assert!(
+        message.contains("DNSEndpoint web/app") && message.contains("goes on with what it holds"),
+        "{message}"
+    );
+    pass(120).await;
+    let told = cluster.events("Gslb", "app").into_iter().filter(|(reason, _)| reason == "NotPublished");
+    assert_eq!(told.count(), 1);
+    cluster.api.faults().clear();
+    cluster.publishes("app", &[]).await;
+    cluster.tells("app", "Ready", "True", "Ready").await;
+}
+
 /// A written object whose answer got lost is not written again for ever.
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_of_the_api_server_leads_to_rest() {

@@ -135,3 +135,58 @@ async fn a_zone_without_a_provider_leaves_with_a_word_about_its_delegation() {
     let notes = left(&cluster).await;
     assert!(notes.len() == 1 && notes[0].contains("no provider is configured"), "{notes:?}");
 }
+
+/// Well within the period, which is a safety net only.
+const AT_ONCE: u64 = 10;
+
+#[tokio::test(start_paused = true)]
+async fn a_foreign_edit_of_anything_that_is_ours_is_put_right_at_once() {
+    let cluster = cluster().setting("ZONE_DELEGATION_RECONCILE_REQUEUE_SECONDS", "300");
+    let _running = cluster.run();
+    serving(&cluster).await;
+    cluster.settle().await;
+    let whole = |zone: &Value| {
+        let ready =
+            zone["status"]["conditions"].as_array().unwrap().iter().find(|one| one["type"] == "Ready");
+        (
+            zone["metadata"]["finalizers"].clone(),
+            ready.unwrap()["status"].clone(),
+            zone["status"]["dnsServers"].clone(),
+        )
+    };
+    let before = whole(&cluster.zone());
+    let edits: [fn(&mut Value); 3] = [
+        |zone| zone["metadata"]["finalizers"] = json!([]),
+        |zone| zone["status"]["conditions"][0]["status"] = json!("False"),
+        |zone| zone["status"]["dnsServers"] = json!([]),
+    ];
+    for edit in edits {
+        let mut zone = cluster.zone();
+        edit(&mut zone);
+        cluster.api.put_object(zone).unwrap();
+        assert_ne!(cluster.zone()["metadata"]["resourceVersion"], json!(null));
+        pass(AT_ONCE).await;
+        assert_eq!(whole(&cluster.zone()), before);
+    }
+    cluster.settle().await;
+    pass(AT_ONCE).await;
+    assert_eq!(cluster.writes(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_zone_whose_finalizer_was_taken_away_is_withdrawn_all_the_same() {
+    let cluster = cluster().setting("ZONE_DELEGATION_RECONCILE_REQUEUE_SECONDS", "300");
+    let _running = cluster.run();
+    serving(&cluster).await;
+    let mut zone = cluster.zone();
+    zone["metadata"]["finalizers"] = json!([]);
+    zone["spec"]["doFinalize"] = json!(true);
+    cluster.api.put_object(zone).unwrap();
+    pass(AT_ONCE).await;
+    cluster.api.delete("k8gb.io/v1beta1", "ZoneDelegation", "", "cloud-example-com").unwrap();
+    eventually("the delegation is withdrawn", || {
+        let writes = cluster.provider.as_ref().unwrap().writes();
+        (writes.len() == 2).then_some(())
+    })
+    .await;
+}

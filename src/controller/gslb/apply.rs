@@ -11,7 +11,7 @@ use crate::controller::context::Context;
 use crate::controller::write::{Need, Write};
 
 /// What became of the DNSEndpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Applied {
     /// It holds what was decided.
     Published,
@@ -21,6 +21,11 @@ pub(crate) enum Applied {
     Foreign,
     /// The Gslb of this name in the other group publishes it.
     Twin,
+    /// The API server did not take it; what it holds goes on being answered.
+    Refused {
+        /// What it said.
+        why: String,
+    },
     /// Somebody else keeps changing it back.
     Contested {
         /// When it is written again.
@@ -30,10 +35,10 @@ pub(crate) enum Applied {
 
 impl Applied {
     /// When a record that somebody keeps changing back is written again.
-    pub(crate) fn contested_until(self) -> Option<Timestamp> {
+    pub(crate) fn contested_until(&self) -> Option<Timestamp> {
         match self {
-            Self::Contested { until } => Some(until),
-            Self::Published | Self::Nothing | Self::Foreign | Self::Twin => None,
+            Self::Contested { until } => Some(*until),
+            Self::Published | Self::Nothing | Self::Foreign | Self::Twin | Self::Refused { .. } => None,
         }
     }
 }

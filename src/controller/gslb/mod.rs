@@ -23,6 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Resource;
 use kube::runtime::controller::Action;
 
+use super::cache::Chain;
 use super::context::Context;
 use super::{PassError, Trigger};
 
@@ -41,14 +42,16 @@ pub(crate) const DEPRECATED: &str = "LegacyDeprecated";
 /// Brings the published records and the status of one Gslb up to date.
 pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> Result<Action, PassError> {
     let id = guarded.id();
-    let action = bring_up_to_date(guarded, &pass).await?;
+    let action = bring_up_to_date(guarded, &pass).await;
     let echoes = &pass.context.writer.echoes;
-    // Both are asked: the answer is given once.
-    let overtaken = [apply::WHAT, report::what(id.group)].map(|what| echoes.take_overtaken(what, &id.key));
-    if overtaken.contains(&true) {
-        pass.triggers.send(Trigger::Gslb(id));
+    // However it ended: what was heard meanwhile does not wait for the next try.
+    if echoes.take_overtaken(report::what(id.group), &id.key) {
+        super::inputs::wake_gslb(&pass.triggers, &id);
     }
-    Ok(action)
+    if echoes.take_overtaken(apply::WHAT, &id.key) {
+        pass.triggers.send(Trigger::Named(id.key));
+    }
+    action
 }
 
 async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<Action, PassError> {
@@ -87,17 +90,26 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     }
     let publication = publish(&seen.observation, now);
     let figures = Figures::of(&publication, &context.settings.geo_tag, &seen.observation.exposed.targets);
+    let mut failed = None;
     let applied = if serves {
         context.metrics.counted(id.key.clone(), figures);
-        apply::apply(context, gslb, &publication, seen.endpoint.as_ref(), now).await?
+        let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref(), now).await;
+        applied.unwrap_or_else(|error| {
+            let why = Chain(&error).to_string();
+            failed = Some(error);
+            apply::Applied::Refused { why }
+        })
     } else {
         apply::Applied::Twin
     };
     if applied == apply::Applied::Foreign && is_handed_over(&seen, &twins, now) {
         return Ok(Action::requeue(HAND_OVER_PAUSE));
     }
-    report::report(context, gslb, &seen, &publication, applied, now).await?;
+    report::report(context, gslb, &seen, &publication, &applied, now).await?;
     pass.progress.tick();
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
     let again = unwritten.and_then(|unwritten| unwritten.again);
     let look_again = seen.look_again.into_iter().chain(applied.contested_until()).chain(again).min();
     let look_again = look_again.map(|at| at.duration_since(now));

@@ -35,7 +35,7 @@ pub(crate) async fn report(
     gslb: Served<'_>,
     seen: &Seen<'_>,
     publication: &Publication,
-    applied: Applied,
+    applied: &Applied,
     now: Timestamp,
 ) -> kube::Result<()> {
     let (key, what) = (gslb.key(), what(gslb.group));
@@ -92,7 +92,7 @@ fn told_before(gslb: &Gslb) -> bool {
 }
 
 /// `Ready` is about what was really published.
-fn with_outcome(conditions: &[Condition], applied: Applied, gslb: &Id) -> Vec<Condition> {
+fn with_outcome(conditions: &[Condition], applied: &Applied, gslb: &Id) -> Vec<Condition> {
     let key = &gslb.key;
     let mut conditions = conditions.to_vec();
     let (reason, message) = match applied {
@@ -113,6 +113,12 @@ fn with_outcome(conditions: &[Condition], applied: Applied, gslb: &Id) -> Vec<Co
                         ", or label that one k8gb.io/migration-requested=true to take over from it",
                     Group::Legacy => "",
                 }
+            ),
+        ),
+        Applied::Refused { why } => (
+            "NotPublished",
+            format!(
+                "DNSEndpoint {key} could not be written ({why}), so DNS goes on with what it holds; permit gslb-bridge to write it, or mend what refuses it"
             ),
         ),
         Applied::Contested { .. } => (

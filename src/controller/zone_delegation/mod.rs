@@ -68,14 +68,16 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
         }
     };
     let action = if object.metadata.deletion_timestamp.is_some() {
-        finalize(&pass, object).await?
+        finalize(&pass, object).await
     } else {
-        maintain(&pass, object).await?
+        maintain(&pass, object).await
     };
     let key = Key::of(object);
+    // However it ended: what was heard meanwhile does not wait for the next try.
     if context.writer.echoes.take_overtaken(report::WHAT, &key) {
         pass.triggers.send(Trigger::ZoneDelegation(key));
     }
+    let action = action?;
     pass.progress.tick();
     Ok(action)
 }
