@@ -70,6 +70,16 @@ pub enum Skip {
         /// The other writer's addresses, comma separated.
         addresses: String,
     },
+    /// The parent zone holds something at or beneath the name.
+    #[error(
+        "{zone} is not delegated: its parent zone holds {hidden} at or beneath that name, which would disappear from DNS; move or delete them, or set the annotation gslb-bridge.io/adopt-hidden-records to \"true\" on the ZoneDelegation to delegate the zone all the same"
+    )]
+    RecordsWouldBeHidden {
+        /// The zone.
+        zone: DomainName,
+        /// What, with its number.
+        hidden: String,
+    },
 }
 
 impl Skip {
@@ -79,6 +89,7 @@ impl Skip {
             Self::Locked { .. } => "Locked",
             Self::NsGroup { .. } => "NsGroup",
             Self::GeoTagConflict { .. } => "GeoTagConflict",
+            Self::RecordsWouldBeHidden { .. } => "RecordsWouldBeHidden",
         }
     }
 }
@@ -127,6 +138,16 @@ pub enum Finding {
         /// Seconds.
         desired: u32,
     },
+    /// A new delegation hides something, as was asked for.
+    #[error(
+        "delegation {zone} hides {hidden} from DNS, as the annotation gslb-bridge.io/adopt-hidden-records asks for"
+    )]
+    RecordsHidden {
+        /// The zone.
+        zone: DomainName,
+        /// What, with its number.
+        hidden: String,
+    },
 }
 
 impl Finding {
@@ -137,13 +158,14 @@ impl Finding {
             Self::ForeignServers { .. } => "ForeignServers",
             Self::ForeignAddress { .. } => "ForeignAddress",
             Self::TtlDiffers { .. } => "TtlDiffers",
+            Self::RecordsHidden { .. } => "RecordsHidden",
         }
     }
 
     /// Whether the plan's change is an answer to it. All others are left as they were found.
     pub fn leads_to_change(&self) -> bool {
         match self {
-            Self::ForeignAddress { .. } => true,
+            Self::ForeignAddress { .. } | Self::RecordsHidden { .. } => true,
             Self::Disabled { .. } | Self::ForeignServers { .. } | Self::TtlDiffers { .. } => false,
         }
     }

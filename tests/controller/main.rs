@@ -27,6 +27,7 @@ mod rest;
 mod tenancy;
 mod world;
 mod zone_approval;
+mod zone_beneath;
 mod zone_edits;
 mod zone_log;
 mod zone_proof;

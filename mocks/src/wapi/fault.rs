@@ -19,6 +19,8 @@ pub enum Fault {
     Unavailable,
     /// 502 HTML of a proxy in front of the grid.
     BadGateway,
+    /// 400 with this text: the grid understood and says no, for example for a missing permission.
+    Refuse(&'static str),
     /// 200 with the HTML log-in page of something that answers in the grid's place.
     LoginPage,
     /// 200 with an HTML page that points to the grid master.

@@ -97,6 +97,10 @@ impl Shared {
             Fault::Forbidden => pages::forbidden(path(&request.uri)),
             Fault::Unavailable => pages::unavailable(),
             Fault::BadGateway => pages::bad_gateway(),
+            Fault::Refuse(text) => {
+                let blank = self.state().rules.blank_after_comma;
+                pages::refusal(&WapiError::Conflict(text.to_owned()), blank)
+            }
             Fault::LoginPage => pages::login_page(),
             Fault::MetaRefresh => pages::meta_refresh(&self.member),
             Fault::ResetAfterCommit | Fault::ResetBeforeCommit | Fault::Slow(_) => {

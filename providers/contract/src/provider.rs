@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gslb_core::beneath::Beneath;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
@@ -26,6 +27,15 @@ pub trait Observe: Send + Sync {
     /// # Errors
     /// Anything else, a missing parent zone or view included.
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError>;
+
+    /// Reads what would disappear from DNS if the zone, which is absent, were delegated. Asked only before a delegation
+    /// is made. Where a delegation hides nothing that the backend knows of, nothing is read.
+    ///
+    /// # Errors
+    /// It could not be read completely.
+    async fn beneath(&self, _scope: &Scope) -> Result<Beneath, ProviderError> {
+        Ok(Beneath::default())
+    }
 }
 
 /// Writes to a backend.

@@ -32,6 +32,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest reply that is read. A delegation has some kilobytes. No outside reference.
 const LARGEST_REPLY: usize = 4 * 1024 * 1024;
 
+/// Where several operations are sent as one transaction.
+pub(crate) const BATCH: &str = "request";
+
 /// One request, without a credential.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
@@ -176,7 +179,7 @@ impl Client {
         if let Some(request) = measured {
             let status = answer.as_ref().ok().map(|answer| answer.status.as_u16());
             let success = answer.as_ref().is_ok_and(|answer| interpret(&self.settings.grid, answer).is_ok());
-            self.observer.on_call(operation(&request.method), success, started.elapsed());
+            self.observer.on_call(operation(request), success, started.elapsed());
             tracing::debug!(method = %request.method, target = %request.target, status, "Called WAPI.");
         }
         answer
@@ -273,12 +276,16 @@ fn build(settings: &Settings) -> Result<reqwest::Client, SetupError> {
     builder.build().map_err(|error| SetupError::Client { problem: error.to_string() })
 }
 
-fn operation(method: &Method) -> Operation {
-    match method.as_str() {
-        "POST" => Operation::ZoneCreate,
-        "PUT" => Operation::ZoneUpdate,
-        "DELETE" => Operation::ZoneDelete,
-        _ => Operation::ZoneRead,
+fn operation(request: &Request) -> Operation {
+    let is_get = |operation: &Value| operation["method"] == "GET";
+    let operations = request.body.as_ref().and_then(Value::as_array).filter(|_| request.target == BATCH);
+    match (request.method.as_str(), operations) {
+        (_, Some(all)) if all.iter().all(is_get) => Operation::ZoneRead,
+        (_, Some(_)) => Operation::ZoneUpdate,
+        ("POST", None) => Operation::ZoneCreate,
+        ("PUT", None) => Operation::ZoneUpdate,
+        ("DELETE", None) => Operation::ZoneDelete,
+        (_, None) => Operation::ZoneRead,
     }
 }
 

@@ -1,12 +1,13 @@
 //! Infoblox WAPI as a provider of zone delegations.
 //!
 //! Modules in reading order: [`settings`] and [`credentials`] (what an operator gives), [`provider`] (the
-//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `wire` and `convert`
+//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `beneath` (what a new delegation would hide), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
 //! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring).
 
 mod absence;
 mod answer;
+mod beneath;
 mod breaker;
 pub mod calls;
 mod client;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
 use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
@@ -36,7 +37,7 @@ const AFTERMATH_MARGIN: Duration = Duration::from_secs(5);
 pub struct Infoblox {
     id: ProviderId,
     capabilities: Capabilities,
-    client: Client,
+    pub(crate) client: Client,
     absences: Absences,
     /// Writes that became tasks for somebody to approve, by zone.
     tasks: Mutex<BTreeMap<DomainName, Task>>,
@@ -87,7 +88,7 @@ impl Infoblox {
         self.client.logout().await.map_err(|failure| failure.error)
     }
 
-    fn view(&self) -> &str {
+    pub(crate) fn view(&self) -> &str {
         &self.client.settings().view
     }
 
@@ -154,12 +155,12 @@ impl Infoblox {
         convert::presence(found, zone).map_err(unreadable)
     }
 
-    fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
+    pub(crate) fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
         serde_json::from_value(reply)
             .map_err(|error| self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}")))
     }
 
-    fn unexpected(&self, what: &str) -> Failure {
+    pub(crate) fn unexpected(&self, what: &str) -> Failure {
         let text = format!("Infoblox at {} {what}", self.client.settings().grid.host());
         Failure::last(ProviderError::Unexpected { text })
     }
@@ -295,6 +296,15 @@ impl Observe for Infoblox {
         let found = self.stands(&scope.zone, Some(&scope.parent)).await.map_err(|failure| failure.error)?;
         self.presence(found.as_ref(), &scope.zone)
     }
+
+    async fn beneath(&self, scope: &Scope) -> Result<Beneath, ProviderError> {
+        let parent = Some(&scope.parent);
+        let beneath = async {
+            self.confirm_absence(&scope.zone, parent).await?;
+            self.look_beneath(&scope.zone).await
+        };
+        beneath.await.map_err(|failure| failure.error)
+    }
 }
 
 #[async_trait]
@@ -396,8 +406,11 @@ fn request(write: Write) -> Request {
 
 /// A search for one name in one view. Two hits are enough to know that something is wrong.
 fn search(kind: &str, zone: &DomainName, view: &str, fields: &str) -> String {
-    let arguments =
-        [("fqdn", zone.as_str()), ("view", view), ("_return_fields", fields), ("_max_results", "2")];
+    query(kind, &[("fqdn", zone.as_str()), ("view", view), ("_return_fields", fields), ("_max_results", "2")])
+}
+
+/// A type with arguments.
+pub(crate) fn query(kind: &str, arguments: &[(&str, &str)]) -> String {
     let url = Url::parse_with_params("https://grid.invalid/", arguments).expect("the base is a URL");
     // A blank as `+` is for forms; a grid's own references have `%20`.
     let query = url.query().unwrap_or_default().replace('+', "%20").replace("%2C", ",");

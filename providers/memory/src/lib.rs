@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
@@ -28,6 +29,7 @@ pub struct MemoryProvider {
 struct State {
     delegations: BTreeMap<DomainName, Presence>,
     hidden: BTreeSet<DomainName>,
+    beneath: BTreeMap<DomainName, Beneath>,
     failures: VecDeque<(Operation, ProviderError)>,
     writes: Vec<Change>,
 }
@@ -37,6 +39,8 @@ struct State {
 pub enum Operation {
     /// A read fails.
     Observe,
+    /// A look at what a delegation would hide fails.
+    Beneath,
     /// A write fails and changes nothing.
     Apply,
     /// A write is made and its reply is lost.
@@ -67,6 +71,11 @@ impl MemoryProvider {
     /// A parent zone and all below it are out of sight from now on.
     pub fn hide(&self, parent: &DomainName) {
         self.state().hidden.insert(parent.clone());
+    }
+
+    /// The parent zone holds this at or beneath the zone's name.
+    pub fn put_beneath(&self, zone: &DomainName, beneath: Beneath) {
+        self.state().beneath.insert(zone.clone(), beneath);
     }
 
     /// The next such operation fails once. Failures of one kind happen in the order in which they were given.
@@ -134,6 +143,12 @@ impl Observe for MemoryProvider {
         state.fails(Operation::Observe)?;
         state.sees(&scope.zone)?;
         Ok(state.read(&scope.zone))
+    }
+
+    async fn beneath(&self, scope: &Scope) -> Result<Beneath, ProviderError> {
+        let mut state = self.state();
+        state.fails(Operation::Beneath)?;
+        Ok(state.beneath.get(&scope.zone).cloned().unwrap_or_default())
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct Asking {
 pub(crate) struct Asked {
     pub(crate) addresses: BTreeSet<IpAddr>,
     pub(crate) generation: Option<i64>,
+    /// Whether the zone may hide records of its parent.
+    pub(crate) adopts: bool,
     pub(crate) withdrawn: bool,
     /// Name servers of the other clusters, where the provider keeps them for this cluster.
     pub(crate) peers: BTreeSet<DomainName>,
@@ -317,6 +319,7 @@ mod tests {
         let asked = Asked {
             addresses: BTreeSet::new(),
             generation: Some(1),
+            adopts: false,
             withdrawn: false,
             peers: BTreeSet::new(),
             undecided: BTreeSet::new(),

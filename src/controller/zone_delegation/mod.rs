@@ -6,6 +6,7 @@ mod desk;
 mod discover;
 mod finalize;
 pub(crate) mod live;
+mod preflight;
 mod prove;
 mod provide;
 pub(crate) mod report;
@@ -251,8 +252,8 @@ fn asked(
         let key = Key::new(&context.settings.namespace, object_name(claimant.zone().name()));
         object_version = context.endpoints.get(&key).map(|facts| facts.live.resource_version);
     }
-    let generation = object.metadata.generation;
-    Asked { addresses, generation, withdrawn: false, peers, undecided, object_version }
+    let (generation, adopts) = (object.metadata.generation, preflight::adopts(object));
+    Asked { addresses, generation, adopts, withdrawn: false, peers, undecided, object_version }
 }
 
 /// The wish as this provider can carry it out.
