@@ -50,7 +50,7 @@ pub const VARIABLES: &[Variable] = &[
     var(
         "NS_RECORD_TTL",
         "30",
-        "TTL of name server records and glue in this cluster's answers, and of a delegation that it creates, in seconds.",
+        "TTL of name server records and glue in this cluster's answers, and of a delegation that has none, in seconds.",
     ),
     var("POD_NAMESPACE", "k8gb", "Own namespace."),
     var(

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use gslb_core::change::Change;
 use gslb_core::delegation::Delegation;
 use gslb_core::name::DomainName;
+use gslb_core::ttl::Ttl;
 use serde_json::Value;
 
 use crate::convert::{Unreadable, server};
@@ -35,8 +36,14 @@ pub(crate) fn lower(
     Ok(match (change, found) {
         (Change::Create { after }, None) => Some(Write::Create { body: new_zone(after, view) }),
         (Change::Replace { after, .. }, Some(found)) => {
-            let delegate_to = merged(after, found)?;
-            let body = json(&NewServers { delegate_to });
+            let entries_change = !change.added().is_empty() || !change.removed().is_empty();
+            let delegate_to = entries_change.then(|| merged(after, found)).transpose()?;
+            let ttl = change.sets_ttl();
+            let body = json(&NewServers {
+                delegate_to,
+                delegated_ttl: ttl.map(Ttl::as_secs),
+                use_delegated_ttl: ttl.map(|_| true),
+            });
             Some(Write::Update { reference: found.reference.clone(), body })
         }
         (Change::Delete { .. }, Some(found)) => Some(Write::Delete { reference: found.reference.clone() }),
@@ -97,7 +104,6 @@ fn json(body: &impl serde::Serialize) -> Value {
 mod tests {
     use super::*;
     use gslb_core::delegation::Servers;
-    use gslb_core::ttl::Ttl;
     use serde_json::json;
 
     fn delegation(entries: &[(&str, &[&str])]) -> Delegation {
@@ -158,6 +164,18 @@ mod tests {
                 {"name": "NS2.isp.example.", "address": "203.0.113.54"},
                 {"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.53"}]})
         );
+    }
+
+    /// F-61.
+    #[test]
+    fn a_first_ttl_is_sent_with_its_flag_and_without_the_list_if_that_stays() {
+        let found = zone(json!([{"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.53"}]));
+        let after = delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.53"])]);
+        let before = Delegation { ttl: None, ..after.clone() };
+        let lowered = lower(&Change::Replace { before, after }, Some(&found), "default");
+        let reference = found.reference.clone();
+        let body = json!({"delegated_ttl": 30, "use_delegated_ttl": true});
+        assert_eq!(lowered, Ok(Some(Write::Update { reference, body })));
     }
 
     #[test]

@@ -351,10 +351,7 @@ fn is_held(presence: &Presence) -> bool {
     let Presence::Present(found) = presence else {
         return false;
     };
-    found.obstacles.iter().any(|obstacle| match obstacle {
-        Obstacle::Locked { .. } | Obstacle::NsGroup { .. } => true,
-        Obstacle::Disabled => false,
-    })
+    found.obstacles.iter().any(Obstacle::forbids_writes)
 }
 
 fn done(reference: String, presence: Presence) -> Receipt {

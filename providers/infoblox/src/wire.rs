@@ -66,10 +66,16 @@ pub(crate) struct NewZone<'a> {
     pub(crate) comment: &'static str,
 }
 
-/// Body of a PUT: one field, because a list is replaced whole and everything left out stays as it is.
+/// Body of a PUT: what changes and nothing else, because everything left out stays as it is. A list is replaced whole.
 #[derive(Debug, Serialize)]
 pub(crate) struct NewServers {
-    pub(crate) delegate_to: Vec<ExtServer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delegate_to: Option<Vec<ExtServer>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delegated_ttl: Option<u32>,
+    /// Without it the value is ignored (reference.md §2.8).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) use_delegated_ttl: Option<bool>,
 }
 
 /// A task as read.
