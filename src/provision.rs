@@ -16,7 +16,7 @@ use kube::{Api, Client};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use crate::config::{InfobloxSettings, ProviderChoice, SecretSource, Settings};
+use crate::config::{InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings};
 use crate::controller::write::FIELD_MANAGER;
 use crate::metrics::Metrics;
 
@@ -62,6 +62,7 @@ fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::S
         view: settings.view.clone(),
         credentials: credentials(&settings.username, &settings.password),
         ca_bundles,
+        restarts: settings.restart_policy == RestartPolicy::IfNeeded,
         request_timeout: settings.request_timeout,
         retry_pause: gslb_provider_infoblox::settings::RETRY_PAUSE,
         clock: Arc::new(Timestamp::now),

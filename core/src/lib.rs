@@ -16,7 +16,8 @@
 //!    and how all of it is told to the user; [`tenancy`]: what the Gslbs of a namespace may do.
 //! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`beneath`], [`limits`]: a zone delegation, from
 //!    what was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
-//!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`rivalry`]: how often what
+//!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`restart`]: when a
+//!    backend is made to serve what it holds; [`rivalry`]: how often what
 //!    somebody else undoes is written back.
 //! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
 //! 8. [`doubling`]: the pauses of whatever is tried again.
@@ -54,6 +55,7 @@ pub mod publication;
 pub mod published;
 pub mod reference;
 pub mod reply;
+pub mod restart;
 pub mod rivalry;
 pub mod strategy;
 pub mod target;

@@ -37,10 +37,21 @@ pub struct InfobloxSettings {
     pub username: SecretSource,
     /// Password.
     pub password: SecretSource,
+    /// Whether the grid's DNS service is restarted.
+    pub restart_policy: RestartPolicy,
     /// Deadline of one request.
     pub request_timeout: Duration,
     /// PEM bundle that is trusted besides the system's roots.
     pub ca_file: Option<PathBuf>,
+}
+
+/// Whether the grid's DNS service is restarted where that is needed to serve a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestartPolicy {
+    /// The condition `Delegated` tells of it.
+    Never,
+    /// Only on the members that need it, once a minute at most.
+    IfNeeded,
 }
 
 impl ProviderChoice {
@@ -80,6 +91,8 @@ impl InfobloxSettings {
         let password = credential(reader, "INFOBLOX_WAPI_PASSWORD", "INFOBLOX_WAPI_PASSWORD_FILE");
         let version = reader.parsed("INFOBLOX_WAPI_VERSION", "write for example 2.12", parse_version);
         let request_timeout = reader.seconds("INFOBLOX_HTTP_REQUEST_TIMEOUT", 1);
+        let fix = "write never or if-needed";
+        let restart_policy = reader.parsed("INFOBLOX_RESTART_POLICY", fix, parse_restart_policy);
         check_pool_connections(reader);
         let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
         let view = Some(reader.text("INFOBLOX_DNS_VIEW")).filter(|view| !view.is_empty());
@@ -90,6 +103,7 @@ impl InfobloxSettings {
             view: view.unwrap_or("default").to_owned(),
             username: username?,
             password: password?,
+            restart_policy: restart_policy?,
             request_timeout,
             ca_file,
         })
@@ -119,6 +133,14 @@ fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) 
     Some(SecretSource::Value(value.into()))
 }
 
+fn parse_restart_policy(text: &str) -> Result<RestartPolicy, String> {
+    match text {
+        "never" => Ok(RestartPolicy::Never),
+        "if-needed" => Ok(RestartPolicy::IfNeeded),
+        _ => Err("it is no restart policy".to_owned()),
+    }
+}
+
 /// k8gb's default `v2` led to `/wapi/vv2/`, which no grid serves, so a leading `v` is dropped.
 fn parse_version(text: &str) -> Result<String, String> {
     let version = text.strip_prefix(['v', 'V']).unwrap_or(text);
@@ -127,5 +149,42 @@ fn parse_version(text: &str) -> Result<String, String> {
         Ok(version.to_owned())
     } else {
         Err("a WAPI version is two or three numbers separated by dots".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{RawConfig, Settings};
+    use super::*;
+
+    const GIVEN: [(&str, &str); 5] = [
+        ("CLUSTER_GEO_TAG", "eu"),
+        ("EDGE_DNS_SERVERS", "192.0.2.53"),
+        ("INFOBLOX_GRID_HOST", "gm.example.com"),
+        ("INFOBLOX_WAPI_USERNAME", "gslb"),
+        ("INFOBLOX_WAPI_PASSWORD", "hunter2"),
+    ];
+
+    fn read(more: &[(&str, &str)]) -> Result<InfobloxSettings, String> {
+        let raw = RawConfig::read(|name| {
+            let mut pairs = more.iter().chain(&GIVEN);
+            pairs.find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        });
+        match Settings::resolve(&raw).map_err(|problems| problems.0[0].to_string())?.provider {
+            ProviderChoice::Infoblox(infoblox) => Ok(infoblox),
+            ProviderChoice::None | ProviderChoice::ExternalDns => Err("Infoblox is not selected".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_restart_policy_is_never_or_if_needed() {
+        let policy =
+            |text| read(&[("INFOBLOX_RESTART_POLICY", text)]).map(|infoblox| infoblox.restart_policy);
+        assert_eq!(read(&[]).unwrap().restart_policy, RestartPolicy::Never);
+        assert_eq!(policy("never"), Ok(RestartPolicy::Never));
+        assert_eq!(policy("if-needed"), Ok(RestartPolicy::IfNeeded));
+        let refused = policy("always").unwrap_err();
+        assert!(refused.starts_with("INFOBLOX_RESTART_POLICY"), "{refused}");
+        assert!(refused.ends_with("write never or if-needed"), "{refused}");
     }
 }

@@ -19,7 +19,7 @@ mod zones;
 
 pub use address::{Host, ServerAddress};
 pub use files::load;
-pub use infoblox::{InfobloxSettings, ProviderChoice};
+pub use infoblox::{InfobloxSettings, ProviderChoice, RestartPolicy};
 pub use log::{LogFormat, LogLevel, LogSettings};
 pub use problem::{BadConfiguration, EXIT_CODE, Problem, Problems, Warning};
 pub use raw::{RawConfig, VARIABLES, Variable};

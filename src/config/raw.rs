@@ -100,6 +100,11 @@ pub const VARIABLES: &[Variable] = &[
     var("DNS_SERVICE", "", "namespace/name of the Service whose addresses become glue."),
     var("NAMESPACE_POLICY", "off", "Whether Namespaces say what their Gslbs may do: off or enforce."),
     var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with."),
+    var(
+        "INFOBLOX_RESTART_POLICY",
+        "never",
+        "Whether the grid's DNS service is restarted to serve a change: never or if-needed.",
+    ),
     var("SSL_CERT_FILE", "", "Used where INFOBLOX_CA_FILE is empty."),
     var("INFOBLOX_WAPI_USERNAME_FILE", "", "Mounted file with the WAPI account; read again when it changes."),
     var(

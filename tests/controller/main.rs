@@ -32,3 +32,4 @@ mod zone_edits;
 mod zone_log;
 mod zone_proof;
 mod zone_rest;
+mod zone_restart;

@@ -1,7 +1,8 @@
 //! Infoblox WAPI as a provider of zone delegations.
 //!
 //! Modules in reading order: [`settings`] and [`credentials`] (what an operator gives), [`provider`] (the
-//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `beneath` (what a new delegation would hide), `wire` and `convert`
+//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `beneath` (what a new delegation would hide), `service` (whether
+//! the grid serves what it holds), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
 //! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring).
 
@@ -16,6 +17,7 @@ pub mod credentials;
 pub mod login;
 mod lower;
 pub mod provider;
+mod service;
 mod session;
 pub mod settings;
 mod transport;

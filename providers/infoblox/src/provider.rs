@@ -12,6 +12,7 @@ use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
     Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+    Service,
 };
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -73,7 +74,7 @@ impl Infoblox {
     ) -> Result<Self, SetupError> {
         Ok(Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: false },
+            capabilities: Capabilities { own_object: false, restarts: settings.restarts },
             client: Client::new(settings, memory, observer)?,
             absences: Absences::default(),
             tasks: Mutex::default(),
@@ -297,6 +298,10 @@ impl Observe for Infoblox {
         self.presence(found.as_ref(), &scope.zone)
     }
 
+    async fn service(&self) -> Result<Service, ProviderError> {
+        self.service_status().await.map_err(|failure| failure.error)
+    }
+
     async fn beneath(&self, scope: &Scope) -> Result<Beneath, ProviderError> {
         let parent = Some(&scope.parent);
         let beneath = async {
@@ -327,6 +332,10 @@ impl Provider for Infoblox {
         }
         let write = lower(change, found.as_ref(), self.view()).map_err(unreadable)?.ok_or_else(stale)?;
         self.write(change, write).await
+    }
+
+    async fn restart(&self) -> Result<(), ProviderError> {
+        self.restart_services().await.map_err(|failure| failure.error)
     }
 
     fn longest_aftermath(&self) -> Duration {

@@ -27,6 +27,8 @@ pub struct Settings {
     /// PEM bundles of certificate authorities that are trusted besides the system's. Verification itself cannot
     /// be switched off (F-55).
     pub ca_bundles: Vec<Vec<u8>>,
+    /// Whether the grid's DNS service may be restarted where that is needed to serve a change.
+    pub restarts: bool,
     /// Longest time for one request, from connecting to the last byte.
     pub request_timeout: Duration,
     /// First pause before a failed read is sent again; it doubles.

@@ -39,6 +39,7 @@ fn on_folder(folder: &Path) -> OnRecording {
         view: "default".to_owned(),
         credentials: Credentials::Values { username: "svc-dns".to_owned(), password: "s3cret".into() },
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        restarts: false,
         request_timeout: Duration::from_secs(5),
         retry_pause: Duration::from_millis(1),
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),

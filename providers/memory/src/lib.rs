@@ -14,7 +14,7 @@ use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
-    Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+    Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope, Service,
 };
 
 /// Delegations by zone, with a script of failures.
@@ -32,6 +32,8 @@ struct State {
     beneath: BTreeMap<DomainName, Beneath>,
     failures: VecDeque<(Operation, ProviderError)>,
     writes: Vec<Change>,
+    service: Option<Service>,
+    restarts: usize,
 }
 
 /// What a failure hits.
@@ -58,9 +60,26 @@ impl MemoryProvider {
     pub fn new() -> Self {
         Self {
             id: ProviderId::new("memory"),
-            capabilities: Capabilities { own_object: false },
+            capabilities: Capabilities { own_object: false, restarts: false },
             state: Mutex::default(),
         }
+    }
+
+    /// The same, allowed to restart services.
+    #[must_use]
+    pub fn restarting(mut self) -> Self {
+        self.capabilities.restarts = true;
+        self
+    }
+
+    /// The backend says this of its services, until a restart.
+    pub fn tell_service(&self, service: Service) {
+        self.state().service = Some(service);
+    }
+
+    /// How often the services were restarted.
+    pub fn restarts(&self) -> usize {
+        self.state().restarts
     }
 
     /// Another writer makes a delegation look like this.
@@ -145,6 +164,10 @@ impl Observe for MemoryProvider {
         Ok(state.read(&scope.zone))
     }
 
+    async fn service(&self) -> Result<Service, ProviderError> {
+        Ok(self.state().service.clone().unwrap_or(Service::Untold))
+    }
+
     async fn beneath(&self, scope: &Scope) -> Result<Beneath, ProviderError> {
         let mut state = self.state();
         state.fails(Operation::Beneath)?;
@@ -166,6 +189,13 @@ impl Provider for MemoryProvider {
             disposition: Disposition::Applied,
             read_back: Some(state.read(change.zone())),
         })
+    }
+
+    async fn restart(&self) -> Result<(), ProviderError> {
+        let mut state = self.state();
+        state.restarts += 1;
+        state.service = Some(Service::Current);
+        Ok(())
     }
 
     fn longest_aftermath(&self) -> Duration {

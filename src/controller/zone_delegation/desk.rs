@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use gslb_core::change::Change;
@@ -15,6 +15,7 @@ use gslb_core::doubling::Doubling;
 use gslb_core::fleet::Sighting;
 use gslb_core::history::History;
 use gslb_core::name::DomainName;
+use gslb_core::restart::Restarts;
 use gslb_core::rivalry::Rivalry;
 use jiff::{SignedDuration, Timestamp};
 
@@ -99,6 +100,8 @@ pub(crate) struct Memory {
     pub(crate) failures: u32,
     pub(crate) proof: Option<DelegationProof>,
     pub(crate) next_proof: Option<Timestamp>,
+    /// What the provider says of a change that it holds and does not serve.
+    pub(crate) unserved: Option<String>,
     /// Proofs in a row that were not good.
     bad_proofs: u32,
     /// What the last read at the provider showed, until it is taken in.
@@ -173,7 +176,11 @@ impl Memory {
             None => Condition::unknown(kind, "NotAsked", "the parent zone has not been asked yet"),
             Some(proof) => match proof.status() {
                 "True" => Condition::good(kind, proof.reason(), proof.to_string()),
-                "False" => Condition::bad(kind, proof.reason(), proof.to_string()),
+                "False" => {
+                    let unserved = self.unserved.iter().map(|words| format!("; {words}"));
+                    let message = std::iter::once(proof.to_string()).chain(unserved).collect::<String>();
+                    Condition::bad(kind, proof.reason(), message)
+                }
                 _ => Condition::unknown(kind, proof.reason(), proof.to_string()),
             },
         }
@@ -203,6 +210,7 @@ pub(crate) struct Open {
 pub(crate) struct Desk {
     memories: Mutex<BTreeMap<String, Memory>>,
     unsettled: Mutex<BTreeMap<DomainName, Vec<Open>>>,
+    restarts: Mutex<Restarts>,
     /// Whether the changes without outcome have been read from the log.
     log_read: tokio::sync::Mutex<bool>,
     log_doubted: AtomicBool,
@@ -241,6 +249,11 @@ impl Desk {
         }
         *read = true;
         Ok(())
+    }
+
+    /// What is known of restarts of the provider's services.
+    pub(crate) fn restarts(&self) -> MutexGuard<'_, Restarts> {
+        self.restarts.lock().expect("no panic while the desk is locked")
     }
 
     /// Has the log read again: an outcome may be missing in it.

@@ -10,6 +10,7 @@ mod preflight;
 mod prove;
 mod provide;
 pub(crate) mod report;
+mod restart;
 mod standing;
 mod zones;
 
@@ -116,6 +117,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
                 discovery.hear_parent(&words).await;
                 let proof = prove::prove(context, &claimant, &own, words).await;
                 memory.proved(proof, context.settings.periods.zone_delegation, context.now());
+                restart::see_to_it(pass, object, &claimant, &mut memory).await;
             }
             let in_sync = memory.standing.iter().map(|standing| standing.in_sync.clone());
             conditions.extend(in_sync.map(|in_sync| with_notice(in_sync, glue.notice.as_deref())));

@@ -269,6 +269,7 @@ pub(super) fn change_of(intent: &Intent) -> Option<Change> {
             Change::Replace { before: delegation(&intent.before)?, after: delegation(&intent.after)? }
         }
         Action::Delete => Change::Delete { before: delegation(&intent.before)? },
+        Action::Restart => return None,
     })
 }
 
@@ -278,13 +279,7 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
         Change::Replace { .. } => Action::Replace,
         Change::Delete { .. } => Action::Delete,
     };
-    let object = ObjectRef {
-        kind: ZoneDelegation::kind(&()).into_owned(),
-        namespace: None,
-        name: visit.object.name_any(),
-        uid: visit.object.uid().unwrap_or_default(),
-        generation: visit.object.metadata.generation.unwrap_or_default(),
-    };
+    let object = object_ref(visit.object);
     Proposal {
         change_id: change.id(),
         plan_id: approved.id(),
@@ -296,6 +291,17 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
         action,
         before: change.before().map(|before| json!(before)),
         after: change.after().map(|after| json!(after)),
+    }
+}
+
+/// The object that asks for a change.
+pub(super) fn object_ref(object: &ZoneDelegation) -> ObjectRef {
+    ObjectRef {
+        kind: ZoneDelegation::kind(&()).into_owned(),
+        namespace: None,
+        name: object.name_any(),
+        uid: object.uid().unwrap_or_default(),
+        generation: object.metadata.generation.unwrap_or_default(),
     }
 }
 

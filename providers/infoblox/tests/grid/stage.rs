@@ -59,6 +59,7 @@ pub(crate) struct Wanted {
     pub(crate) credentials: Credentials,
     pub(crate) memory: Arc<dyn LoginMemory>,
     pub(crate) timeout: Duration,
+    pub(crate) restarts: bool,
 }
 
 impl Default for Wanted {
@@ -69,6 +70,7 @@ impl Default for Wanted {
             credentials: credentials(PASSWORD),
             memory: Arc::new(ForgetfulMemory::default()),
             timeout: Duration::from_secs(5),
+            restarts: false,
         }
     }
 }
@@ -182,6 +184,7 @@ fn settings(server: &HttpServer, tls: &SimulatorTls, clock: &Arc<AtomicI64>, wan
         view: wanted.view.to_owned(),
         credentials: wanted.credentials.clone(),
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        restarts: wanted.restarts,
         request_timeout: wanted.timeout,
         retry_pause: Duration::from_millis(1),
         clock: Arc::new(move || Timestamp::from_second(clock.load(Ordering::SeqCst)).unwrap()),

@@ -19,6 +19,7 @@ fn settings(port: u16, ca: &str) -> Settings {
         view: "default".to_owned(),
         credentials: credentials(PASSWORD),
         ca_bundles: vec![ca.as_bytes().to_vec()],
+        restarts: false,
         request_timeout: Duration::from_secs(5),
         retry_pause: Duration::from_millis(1),
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
