@@ -176,7 +176,8 @@ impl Client {
         if let (Some(_), Ok(answer)) = (measured, &answer) {
             self.keep_session(answer);
         }
-        if let Some(request) = measured {
+        // A function is about the grid, not about a zone.
+        if let Some(request) = measured.filter(|request| !request.target.contains("?_function=")) {
             let status = answer.as_ref().ok().map(|answer| answer.status.as_u16());
             let success = answer.as_ref().is_ok_and(|answer| interpret(&self.settings.grid, answer).is_ok());
             self.observer.on_call(operation(request), success, started.elapsed());
@@ -281,6 +282,9 @@ fn operation(request: &Request) -> Operation {
     let operations = request.body.as_ref().and_then(Value::as_array).filter(|_| request.target == BATCH);
     match (request.method.as_str(), operations) {
         (_, Some(all)) if all.iter().all(is_get) => Operation::ZoneRead,
+        (_, Some(all)) if all.iter().any(|operation| operation["method"] == "DELETE") => {
+            Operation::ZoneDelete
+        }
         (_, Some(_)) => Operation::ZoneUpdate,
         ("POST", None) => Operation::ZoneCreate,
         ("PUT", None) => Operation::ZoneUpdate,

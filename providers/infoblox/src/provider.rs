@@ -1,7 +1,7 @@
 //! The contract, kept at an Infoblox grid: look up, compare, write once, read back.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -25,9 +25,11 @@ use crate::client::{Client, Request};
 use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
+use crate::revision::Revisions;
 use crate::settings::{Settings, SetupError};
+use crate::task::Task;
 use crate::wire::{
-    RETURN_FIELDS, SCHEDULED_TASK, ScheduledTask, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
+    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
 };
 
 /// What a grid may need beyond the time-out of a request: some for its own queue and for the way there. A request
@@ -40,22 +42,9 @@ pub struct Infoblox {
     capabilities: Capabilities,
     pub(crate) client: Client,
     absences: Absences,
+    pub(crate) revisions: Revisions,
     /// Writes that became tasks for somebody to approve, by zone.
-    tasks: Mutex<BTreeMap<DomainName, Task>>,
-}
-
-#[derive(Clone)]
-struct Task {
-    change: Change,
-    reference: String,
-}
-
-/// How a task stands.
-enum TaskState {
-    Waiting,
-    /// It was carried out, or the grid has forgotten it.
-    Over,
-    Rejected(String),
+    pub(crate) tasks: Mutex<BTreeMap<DomainName, Task>>,
 }
 
 impl Infoblox {
@@ -77,6 +66,7 @@ impl Infoblox {
             capabilities: Capabilities { own_object: false, restarts: settings.restarts },
             client: Client::new(settings, memory, observer)?,
             absences: Absences::default(),
+            revisions: Revisions::default(),
             tasks: Mutex::default(),
         })
     }
@@ -95,7 +85,7 @@ impl Infoblox {
 
     /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57), which
     /// is not an absence yet.
-    async fn look_up(&self, zone: &DomainName) -> Result<Option<ZoneDelegated>, Failure> {
+    pub(crate) async fn look_up(&self, zone: &DomainName) -> Result<Option<ZoneDelegated>, Failure> {
         let target = search(ZONE_DELEGATED, zone, self.view(), RETURN_FIELDS);
         let mut found: Vec<ZoneDelegated> = self.parse(self.client.read(target).await?)?;
         let exact =
@@ -111,7 +101,7 @@ impl Infoblox {
 
     /// The delegation, or nothing if it is surely not there. `parent` is the zone that should hold it; without it,
     /// any zone around it will do.
-    async fn stands(
+    pub(crate) async fn stands(
         &self,
         zone: &DomainName,
         parent: Option<&DomainName>,
@@ -152,7 +142,11 @@ impl Infoblox {
         Failure::last(ProviderError::Misconfigured { text })
     }
 
-    fn presence(&self, found: Option<&ZoneDelegated>, zone: &DomainName) -> Result<Presence, ProviderError> {
+    pub(crate) fn presence(
+        &self,
+        found: Option<&ZoneDelegated>,
+        zone: &DomainName,
+    ) -> Result<Presence, ProviderError> {
         convert::presence(found, zone).map_err(unreadable)
     }
 
@@ -166,27 +160,16 @@ impl Infoblox {
         Failure::last(ProviderError::Unexpected { text })
     }
 
-    /// Sends the write once. Whatever is unclear afterwards is settled by reading.
-    async fn write(&self, change: &Change, write: Write) -> Result<Receipt, ProviderError> {
-        match self.client.send(&request(write)).await {
+    /// Makes the zone: sent once. Whatever is unclear afterwards is settled by reading.
+    async fn create(&self, change: &Change, body: Value) -> Result<Receipt, ProviderError> {
+        let request = Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) };
+        match self.client.send(&request).await {
             Ok(reply) => self.written(change, &reply).await,
-            Err(failure) => match (failure.kind, change) {
-                (Kind::ReferenceGone, Change::Delete { .. }) => self.gone(change.zone()).await,
-                (Kind::ReferenceGone, _) => Err(ProviderError::Stale { zone: change.zone().clone() }),
-                (Kind::Duplicate, _) => Err(self.taken(change.zone(), failure).await),
-                (Kind::Passing | Kind::Slow, _) => self.settle(change, failure).await,
-                (Kind::Untaken | Kind::Final | Kind::Here, _) => Err(failure.error),
+            Err(failure) => match failure.kind {
+                Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
+                Kind::Passing | Kind::Slow => self.settle(change, failure).await,
+                Kind::ReferenceGone | Kind::Untaken | Kind::Final | Kind::Here => Err(failure.error),
             },
-        }
-    }
-
-    /// The object to delete is not there: somebody else removed it, which is what was wanted, or it is out of
-    /// sight.
-    async fn gone(&self, zone: &DomainName) -> Result<Receipt, ProviderError> {
-        match self.stands(zone, None).await {
-            Ok(None) => Ok(done(String::new(), Presence::Absent)),
-            Ok(Some(_)) => Err(ProviderError::Stale { zone: zone.clone() }),
-            Err(failure) => Err(failure.error),
         }
     }
 
@@ -197,9 +180,7 @@ impl Infoblox {
             return self.settle(change, failure).await;
         };
         if reference.starts_with(SCHEDULED_TASK) {
-            let task = Task { change: change.clone(), reference: reference.to_owned() };
-            self.tasks().insert(change.zone().clone(), task);
-            return Ok(awaiting(reference));
+            return Ok(self.awaits(change, reference));
         }
         let found = self.look_up(change.zone()).await.ok();
         let read_back = found.and_then(|found| self.presence(found.as_ref(), change.zone()).ok());
@@ -208,7 +189,7 @@ impl Infoblox {
     }
 
     /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).
-    async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
+    pub(crate) async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
         let zone = change.zone();
         let found = match self.stands(zone, None).await {
             Ok(found) => found,
@@ -244,42 +225,6 @@ impl Infoblox {
             failure.error
         );
         ProviderError::Refused { text }
-    }
-
-    /// Asks how an earlier write of this zone stands, if it became a task.
-    async fn pending(&self, change: &Change) -> Result<Option<Receipt>, ProviderError> {
-        let Some(task) = self.tasks().get(change.zone()).cloned() else {
-            return Ok(None);
-        };
-        match self.task_state(&task.reference).await.map_err(|failure| failure.error)? {
-            TaskState::Waiting => Ok(Some(awaiting(&task.reference))),
-            TaskState::Rejected(how) if task.change == *change => {
-                Err(ProviderError::Refused { text: rejection(change.zone(), &how) })
-            }
-            TaskState::Rejected(_) | TaskState::Over => {
-                self.tasks().remove(change.zone());
-                Ok(None)
-            }
-        }
-    }
-
-    async fn task_state(&self, reference: &str) -> Result<TaskState, Failure> {
-        let target = format!("{reference}?_return_fields=approval_status,execution_status");
-        let task: ScheduledTask = match self.client.read(target).await {
-            Ok(reply) => self.parse(reply)?,
-            Err(failure) if failure.kind == Kind::ReferenceGone => return Ok(TaskState::Over),
-            Err(failure) => return Err(failure),
-        };
-        Ok(match (task.approval_status.as_deref(), task.execution_status.as_deref()) {
-            (Some("REJECTED"), _) => TaskState::Rejected("rejected".to_owned()),
-            (_, Some("FAILED")) => TaskState::Rejected("approved, but failed,".to_owned()),
-            (_, Some("COMPLETED")) => TaskState::Over,
-            _ => TaskState::Waiting,
-        })
-    }
-
-    fn tasks(&self) -> std::sync::MutexGuard<'_, BTreeMap<DomainName, Task>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -330,8 +275,17 @@ impl Provider for Infoblox {
         if !change.matches(&presence) || is_held(&presence) {
             return Err(stale());
         }
-        let write = lower(change, found.as_ref(), self.view()).map_err(unreadable)?.ok_or_else(stale)?;
-        self.write(change, write).await
+        let revision = match change {
+            Change::Create { .. } if self.has_revisions().await? => Some(self.new_revision()?),
+            Change::Create { .. } | Change::Replace { .. } | Change::Delete { .. } => None,
+        };
+        let write =
+            lower(change, found.as_ref(), self.view(), revision).map_err(unreadable)?.ok_or_else(stale)?;
+        match (write, found) {
+            (Write::Create { body }, _) => self.create(change, body).await,
+            (Write::Edit(edit), Some(found)) => self.swap(change, found, edit).await,
+            (Write::Edit(_), None) => Err(stale()),
+        }
     }
 
     async fn restart(&self) -> Result<(), ProviderError> {
@@ -343,11 +297,7 @@ impl Provider for Infoblox {
     }
 
     async fn approval(&self, zone: &DomainName, reference: &str) -> Result<Approval, ProviderError> {
-        Ok(match self.task_state(reference).await.map_err(|failure| failure.error)? {
-            TaskState::Waiting => Approval::Pending { task: task_number(reference).to_owned() },
-            TaskState::Over => Approval::Over,
-            TaskState::Rejected(how) => Approval::Rejected { text: rejection(zone, &how) },
-        })
+        self.approval_of(zone, reference).await.map_err(|failure| failure.error)
     }
 
     async fn close(&self) -> Result<(), ProviderError> {
@@ -363,27 +313,8 @@ fn is_held(presence: &Presence) -> bool {
     found.obstacles.iter().any(Obstacle::forbids_writes)
 }
 
-fn done(reference: String, presence: Presence) -> Receipt {
+pub(crate) fn done(reference: String, presence: Presence) -> Receipt {
     Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
-}
-
-fn rejection(zone: &DomainName, how: &str) -> String {
-    format!(
-        "the change of delegation {zone} was {how} in the grid's approval workflow; have it approved, or restart gslb-bridge to ask again"
-    )
-}
-
-/// `scheduledtask/<opaque>:12/PENDING`; only the number is for people.
-fn task_number(reference: &str) -> &str {
-    reference.rsplit(':').next().and_then(|tail| tail.split('/').next()).unwrap_or(reference)
-}
-
-fn awaiting(reference: &str) -> Receipt {
-    Receipt {
-        reference: reference.to_owned(),
-        disposition: Disposition::AwaitingApproval { task: task_number(reference).to_owned() },
-        read_back: None,
-    }
 }
 
 fn unreadable(entry: Unreadable) -> ProviderError {
@@ -396,18 +327,6 @@ fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {
     );
     let source = if let ProviderError::Unavailable { source, .. } = cause { source } else { None };
     ProviderError::Uncertain { text, source }
-}
-
-fn request(write: Write) -> Request {
-    match write {
-        Write::Create { body } => {
-            Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) }
-        }
-        Write::Update { reference, body } => {
-            Request { method: Method::PUT, target: reference, body: Some(body) }
-        }
-        Write::Delete { reference } => Request { method: Method::DELETE, target: reference, body: None },
-    }
 }
 
 /// A search for one name in one view. Two hits are enough to know that something is wrong.
@@ -435,11 +354,5 @@ mod tests {
             search(ZONE_AUTH, &zone, "Medium/High Trust+", "fqdn,view"),
             "zone_auth?fqdn=cloud.example.com&view=Medium%2FHigh%20Trust%2B&_return_fields=fqdn,view&_max_results=2"
         );
-    }
-
-    #[test]
-    fn a_task_is_called_by_its_number() {
-        let receipt = awaiting("scheduledtask/b25lLnF1ZXVlZF90YXNrJDE:12/PENDING");
-        assert_eq!(receipt.disposition, Disposition::AwaitingApproval { task: "12".into() });
     }
 }

@@ -10,4 +10,5 @@ mod login;
 mod service;
 mod stage;
 mod tls;
+mod writers;
 mod writes;
