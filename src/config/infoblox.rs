@@ -13,6 +13,7 @@ use super::secret::SecretSource;
 
 /// The provider that publishes delegations.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "a process has one of it")]
 pub enum ProviderChoice {
     /// Zones are served, nothing is published.
     None,
@@ -27,6 +28,8 @@ pub enum ProviderChoice {
 pub struct InfobloxSettings {
     /// Grid Master.
     pub host: Host,
+    /// Those that may become it.
+    pub other_hosts: Vec<Host>,
     /// HTTPS port.
     pub port: u16,
     /// WAPI version without the leading `v`, for example `2.12`.
@@ -43,6 +46,8 @@ pub struct InfobloxSettings {
     pub request_timeout: Duration,
     /// PEM bundle that is trusted besides the system's roots.
     pub ca_file: Option<PathBuf>,
+    /// Files with a client certificate and its key, in PEM.
+    pub client_certificate: Option<(PathBuf, PathBuf)>,
 }
 
 /// Whether the grid's DNS service is restarted where that is needed to serve a change.
@@ -85,7 +90,7 @@ impl ProviderChoice {
 
 impl InfobloxSettings {
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let host = reader.parsed("INFOBLOX_GRID_HOST", "write a host name or an address", Host::parse);
+        let hosts = reader.parsed("INFOBLOX_GRID_HOST", "write a host name or an address", parse_hosts);
         let port = reader.whole("INFOBLOX_WAPI_PORT", 1, 65_535);
         let username = credential(reader, "INFOBLOX_WAPI_USERNAME", "INFOBLOX_WAPI_USERNAME_FILE");
         let password = credential(reader, "INFOBLOX_WAPI_PASSWORD", "INFOBLOX_WAPI_PASSWORD_FILE");
@@ -94,10 +99,15 @@ impl InfobloxSettings {
         let fix = "write never or if-needed";
         let restart_policy = reader.parsed("INFOBLOX_RESTART_POLICY", fix, parse_restart_policy);
         check_pool_connections(reader);
+        check_proxy(reader);
         let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
         let view = Some(reader.text("INFOBLOX_DNS_VIEW")).filter(|view| !view.is_empty());
+        let client_certificate = client_certificate(reader);
+        let mut hosts = hosts?.into_iter();
+        let host = hosts.next()?;
         Some(Self {
-            host: host?,
+            host,
+            other_hosts: hosts.collect(),
             port: u16::try_from(port).ok()?,
             version: version?,
             view: view.unwrap_or("default").to_owned(),
@@ -106,6 +116,7 @@ impl InfobloxSettings {
             restart_policy: restart_policy?,
             request_timeout,
             ca_file,
+            client_certificate,
         })
     }
 }
@@ -131,6 +142,38 @@ fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) 
         return None;
     }
     Some(SecretSource::Value(value.into()))
+}
+
+/// The HTTP client reads it by itself, and passes over one that it does not understand.
+fn check_proxy(reader: &mut Reader<'_>) {
+    const NAME: &str = "HTTPS_PROXY";
+    let proxy = reader.text(NAME);
+    let host = proxy.strip_prefix("http://").or_else(|| proxy.strip_prefix("https://")).unwrap_or(proxy);
+    if !proxy.is_empty() && (host.is_empty() || host.contains("://") || host.contains(char::is_whitespace)) {
+        let (shown, limit) = (super::raw::masked_url(proxy), "it is no URL of an HTTP proxy");
+        let fix = "write for example http://proxy.example.com:3128";
+        reader.report(Problem::with_value(NAME, shown, limit, fix));
+    }
+}
+
+/// Never empty.
+fn parse_hosts(text: &str) -> Result<Vec<Host>, String> {
+    text.split(',').map(|host| Host::parse(host.trim())).collect()
+}
+
+/// Both or neither.
+fn client_certificate(reader: &mut Reader<'_>) -> Option<(PathBuf, PathBuf)> {
+    const CERTIFICATE: &str = "INFOBLOX_CLIENT_CERT_FILE";
+    const KEY: &str = "INFOBLOX_CLIENT_KEY_FILE";
+    let (certificate, key) = (reader.path(CERTIFICATE), reader.path(KEY));
+    let missing = match (&certificate, &key) {
+        (Some(_), None) => KEY,
+        (None, Some(_)) => CERTIFICATE,
+        (Some(_), Some(_)) | (None, None) => return certificate.zip(key),
+    };
+    let limit = "a client certificate and its key are only of use together";
+    reader.report(Problem::missing(missing, limit, "set both or neither".to_owned()));
+    None
 }
 
 fn parse_restart_policy(text: &str) -> Result<RestartPolicy, String> {
@@ -174,6 +217,45 @@ mod tests {
             ProviderChoice::Infoblox(infoblox) => Ok(infoblox),
             ProviderChoice::None | ProviderChoice::ExternalDns => Err("Infoblox is not selected".to_owned()),
         }
+    }
+
+    #[test]
+    fn a_grid_may_have_several_hosts_and_every_one_of_them_is_checked() {
+        let infoblox = read(&[("INFOBLOX_GRID_HOST", "gm.example.com, 192.0.2.9,[2001:db8::9]")]).unwrap();
+        let others: Vec<_> = infoblox.other_hosts.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (infoblox.host.to_string().as_str(), others),
+            ("gm.example.com", vec!["192.0.2.9".to_owned(), "[2001:db8::9]".to_owned()])
+        );
+        let refused = read(&[("INFOBLOX_GRID_HOST", "gm.example.com,,x")]).unwrap_err();
+        assert!(refused.contains("the host is empty"), "{refused}");
+    }
+
+    #[test]
+    fn a_proxy_is_told_without_its_password_and_one_that_is_none_is_refused() {
+        let shown = |proxy: &'static str| {
+            let raw = RawConfig::read(|name| (name == "HTTPS_PROXY").then(|| proxy.to_owned()));
+            let lines = raw.render();
+            lines.lines().find(|line| line.starts_with("HTTPS_PROXY=")).map(str::to_owned).unwrap()
+        };
+        assert_eq!(shown("http://proxy.example.com:3128"), "HTTPS_PROXY=http://proxy.example.com:3128");
+        assert_eq!(shown("http://me:p@ss@proxy:3128"), "HTTPS_PROXY=http://***@proxy:3128");
+        assert_eq!(shown("me:hunter2@proxy:3128"), "HTTPS_PROXY=***@proxy:3128");
+        for bad in ["ftp://proxy", "http://", "two words"] {
+            let refused = read(&[("HTTPS_PROXY", bad)]).unwrap_err();
+            assert!(refused.starts_with("HTTPS_PROXY") && refused.contains("http://proxy."), "{refused}");
+        }
+        assert!(read(&[("HTTPS_PROXY", "proxy:3128")]).is_ok());
+    }
+
+    #[test]
+    fn a_client_certificate_comes_with_its_key_or_not_at_all() {
+        let both = [("INFOBLOX_CLIENT_CERT_FILE", "/c.pem"), ("INFOBLOX_CLIENT_KEY_FILE", "/k.pem")];
+        let files = |given: &[(&str, &str)]| read(given).map(|infoblox| infoblox.client_certificate);
+        assert_eq!(files(&both), Ok(Some(("/c.pem".into(), "/k.pem".into()))));
+        assert_eq!(files(&[]), Ok(None));
+        assert!(files(&both[..1]).unwrap_err().starts_with("INFOBLOX_CLIENT_KEY_FILE"));
+        assert!(files(&both[1..]).unwrap_err().starts_with("INFOBLOX_CLIENT_CERT_FILE"));
     }
 
     #[test]

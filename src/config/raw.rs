@@ -74,7 +74,11 @@ pub const VARIABLES: &[Variable] = &[
     var("TRACING_SAMPLING_RATIO", "1.0", "Share of traces to keep, 0 to 1."),
     var("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "host:port of the collector."),
     var("GLUEA_PREFIX", "gslb-ns-", "What every name server name of the fleet starts with; may be empty."),
-    var("INFOBLOX_GRID_HOST", "", "Grid Master; selects Infoblox."),
+    var(
+        "INFOBLOX_GRID_HOST",
+        "",
+        "Grid Master, or several addresses that may be it, comma separated; selects Infoblox.",
+    ),
     var("INFOBLOX_WAPI_PORT", "443", "HTTPS port of the WAPI."),
     secret("INFOBLOX_WAPI_USERNAME", "WAPI account; a mounted file is better."),
     secret("INFOBLOX_WAPI_PASSWORD", "WAPI password; a mounted file is better."),
@@ -100,6 +104,18 @@ pub const VARIABLES: &[Variable] = &[
     var("DNS_SERVICE", "", "namespace/name of the Service whose addresses become glue."),
     var("NAMESPACE_POLICY", "off", "Whether Namespaces say what their Gslbs may do: off or enforce."),
     var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with."),
+    var(
+        "HTTPS_PROXY",
+        "",
+        "Proxy for requests to the grid: a URL; also read as https_proxy. A password in it is never shown.",
+    ),
+    var(
+        "NO_PROXY",
+        "",
+        "Hosts, domains and networks that are asked without it, comma separated; also no_proxy.",
+    ),
+    var("INFOBLOX_CLIENT_CERT_FILE", "", "PEM file with a client certificate for the grid."),
+    var("INFOBLOX_CLIENT_KEY_FILE", "", "PEM file with the key of INFOBLOX_CLIENT_CERT_FILE."),
     var(
         "INFOBLOX_RESTART_POLICY",
         "never",
@@ -159,8 +175,21 @@ pub(super) fn variable(name: &'static str) -> &'static Variable {
     VARIABLES.iter().find(|known| known.name == name).expect("only documented variables are read")
 }
 
-fn shown<'a>(known: &Variable, value: &'a str) -> &'a str {
-    if known.secret && !value.is_empty() { "***" } else { value }
+fn shown(known: &Variable, value: &str) -> String {
+    match known.name {
+        _ if known.secret && !value.is_empty() => "***".to_owned(),
+        "HTTPS_PROXY" => masked_url(value),
+        _ => value.to_owned(),
+    }
+}
+
+/// A URL without what stands before its host, which may be a password.
+pub(super) fn masked_url(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (_, None) => url.to_owned(),
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://***@{host}"),
+        (None, Some((_, host))) => format!("***@{host}"),
+    }
 }
 
 impl fmt::Debug for RawConfig {

@@ -17,6 +17,8 @@ pub enum Fault {
     Forbidden,
     /// 503 with the text `Temporary Unavailable`.
     Unavailable,
+    /// 503 with this `Retry-After`.
+    Busy(&'static str),
     /// 502 HTML of a proxy in front of the grid.
     BadGateway,
     /// 400 with this text: the grid understood and says no, for example for a missing permission.

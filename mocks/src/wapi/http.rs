@@ -98,6 +98,9 @@ impl Shared {
             }
             Fault::Forbidden => pages::forbidden(path(&request.uri)),
             Fault::Unavailable => pages::unavailable(),
+            Fault::Busy(pause) => {
+                pages::with_header(pages::unavailable(), header::RETRY_AFTER, HeaderValue::from_static(pause))
+            }
             Fault::BadGateway => pages::bad_gateway(),
             Fault::Refuse(text) => {
                 let blank = self.state().rules.blank_after_comma;

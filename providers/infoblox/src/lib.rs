@@ -20,6 +20,7 @@ mod entries;
 pub mod login;
 mod lower;
 pub mod provider;
+mod retry_after;
 mod revision;
 mod service;
 mod session;

@@ -137,7 +137,7 @@ impl Infoblox {
         let text = format!(
             "the parent zone{parent} of {zone} was not found in view {} of Infoblox at {}, or is not visible to the account; create it, set INFOBLOX_DNS_VIEW to the view that has it, or let the account read it",
             self.view(),
-            self.client.settings().grid.host()
+            self.client.grid().host()
         );
         Failure::last(ProviderError::Misconfigured { text })
     }
@@ -156,7 +156,7 @@ impl Infoblox {
     }
 
     pub(crate) fn unexpected(&self, what: &str) -> Failure {
-        let text = format!("Infoblox at {} {what}", self.client.settings().grid.host());
+        let text = format!("Infoblox at {} {what}", self.client.grid().host());
         Failure::last(ProviderError::Unexpected { text })
     }
 
@@ -168,7 +168,9 @@ impl Infoblox {
             Err(failure) => match failure.kind {
                 Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
                 Kind::Passing | Kind::Slow => self.settle(change, failure).await,
-                Kind::ReferenceGone | Kind::Untaken | Kind::Final | Kind::Here => Err(failure.error),
+                Kind::ReferenceGone | Kind::Untaken | Kind::Elsewhere | Kind::Final | Kind::Here => {
+                    Err(failure.error)
+                }
             },
         }
     }

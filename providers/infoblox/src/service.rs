@@ -51,12 +51,11 @@ impl Infoblox {
     }
 
     fn waiting_words(&self, members: &[String]) -> String {
-        let settings = self.client.settings();
-        let fix = match settings.restarts {
+        let fix = match self.client.settings().restarts {
             true => "that is done after a minute",
             false => "have it restarted, or set INFOBLOX_RESTART_POLICY to if-needed",
         };
-        let (host, members) = (settings.grid.host(), members.join(", "));
+        let (host, members) = (self.client.grid().host(), members.join(", "));
         format!(
             "Infoblox at {host} says that the DNS service of {members} has to be restarted to serve it; {fix}"
         )

@@ -35,7 +35,8 @@ fn on_folder(folder: &Path) -> OnRecording {
     let player = Player::load_https(folder, &tls).unwrap();
     let port = player.url().rsplit(':').next().unwrap().parse().unwrap();
     let settings = Settings {
-        grid: GridAddress::new("127.0.0.1", port, "v2.12.3").unwrap(),
+        grids: vec![GridAddress::new("127.0.0.1", port, "v2.12.3").unwrap()],
+        client_certificate: None,
         view: "default".to_owned(),
         credentials: Credentials::Values { username: "svc-dns".to_owned(), password: "s3cret".into() },
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],

@@ -7,6 +7,7 @@ mod contract;
 mod errors;
 mod guest;
 mod login;
+mod master;
 mod service;
 mod stage;
 mod tls;

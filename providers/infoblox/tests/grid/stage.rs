@@ -199,7 +199,8 @@ impl OnGrid {
 fn settings(server: &HttpServer, tls: &SimulatorTls, clock: &Arc<AtomicI64>, wanted: &Wanted) -> Settings {
     let clock = Arc::clone(clock);
     Settings {
-        grid: GridAddress::new("127.0.0.1", server.address().port(), wanted.version).unwrap(),
+        grids: vec![GridAddress::new("127.0.0.1", server.address().port(), wanted.version).unwrap()],
+        client_certificate: None,
         view: wanted.view.to_owned(),
         credentials: wanted.credentials.clone(),
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
