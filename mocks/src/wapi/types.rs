@@ -334,6 +334,16 @@ const RESTART_STATUS: &[Field] = &[
     Field::new("member", Kind::Text, "rs").search("=").base(),
 ];
 
+/// What waits for a restart, as clients generated from the vendor's schema know it.
+const RESTART_REQUESTS: &[Field] = &[
+    Field::new("member", Kind::Text, "rs").search("=").base(),
+    Field::new("service", Kind::Text, "rs").search("=").base(),
+    Field::new("needed", Kind::Text, "r").base(),
+    Field::new("state", Kind::Text, "r").base().unset(Unset::Text("NEW")),
+    Field::new("result", Kind::Text, "r"),
+    Field::new("error", Kind::Text, "r"),
+];
+
 const NS_GROUP_DELEGATION: &[Field] = &[
     Field::new("name", Kind::Text, "rwus").search("=:~").base().required(),
     Field::new("delegate_to", Kind::Servers, "rwu").base().required(),
@@ -345,6 +355,7 @@ const NS_GROUP_DELEGATION: &[Field] = &[
 pub(crate) static TYPES: &[ObjectType] = &[
     ObjectType { name: "extensibleattributedef", operations: "cud", fields: ATTRIBUTE_DEFINITIONS },
     ObjectType { name: "grid", operations: "u", fields: GRIDS },
+    ObjectType { name: "grid:servicerestart:request", operations: "", fields: RESTART_REQUESTS },
     ObjectType { name: "member", operations: "u", fields: MEMBERS },
     ObjectType { name: "networkview", operations: "cud", fields: NETWORK_VIEWS },
     ObjectType { name: "nsgroup:delegation", operations: "cud", fields: NS_GROUP_DELEGATION },

@@ -1,14 +1,16 @@
 //! Whether the grid serves what it holds: a change of a zone goes live with the next restart of its DNS service only
 //! (reference.md §7.2).
 
-use gslb_provider_contract::Service;
+use std::collections::BTreeSet;
+
+use gslb_provider_contract::{ProviderError, Service};
 use reqwest::Method;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::answer::Failure;
 use crate::client::Request;
-use crate::provider::Infoblox;
+use crate::provider::{Infoblox, query};
 
 /// The grid object.
 #[derive(Debug, Deserialize)]
@@ -17,45 +19,53 @@ struct Reference {
     reference: String,
 }
 
-/// How the services of one member stand.
+/// What a service of a member waits for.
 #[derive(Debug, Deserialize)]
-struct RestartStatus {
+struct RestartRequest {
     #[serde(default)]
-    dns_status: Option<String>,
+    needed: Option<String>,
     #[serde(default)]
     member: Option<String>,
+    #[serde(default)]
+    service: Option<String>,
 }
 
 impl Infoblox {
-    /// Has the grid look at its members, then reads what it saw. While it is still looking it has said nothing.
+    /// Reads what waits for a restart. Having the grid look at its members anew would be a POST, so what it has seen by
+    /// itself must do. A version that has no such list says nothing.
     pub(crate) async fn service_status(&self) -> Result<Service, Failure> {
-        self.call_grid("requestrestartservicestatus", json!({"service_option": "DNS"})).await?;
-        let target = "restartservicestatus?_return_fields=dns_status,member".to_owned();
-        let members: Vec<RestartStatus> = self.parse(self.client.read(target).await?)?;
-        let says = |member: &RestartStatus, words: &[&str]| {
-            member.dns_status.as_deref().is_some_and(|status| words.contains(&status))
+        let target = query(
+            "grid:servicerestart:request",
+            &[("_return_fields", "member,needed,service"), ("_max_results", "-1000")],
+        );
+        let requests: Vec<RestartRequest> = match self.client.read(target).await {
+            Ok(found) => self.parse(found)?,
+            Err(Failure { error: ProviderError::Refused { .. }, .. }) => return Ok(Service::Untold),
+            Err(failure) => return Err(failure),
         };
-        let mut waiting: Vec<String> = members
+        let of_dns: Vec<_> =
+            requests.iter().filter(|request| request.service.as_deref() == Some("DNS")).collect();
+        let needs = |request: &RestartRequest| request.needed.as_deref() == Some("YES");
+        let waiting: BTreeSet<String> = of_dns
             .iter()
-            .filter(|member| says(member, &["YES", "RESTART_PENDING"]))
-            .map(|member| member.member.clone().unwrap_or_else(|| "a member".to_owned()))
+            .filter(|request| needs(request))
+            .map(|request| request.member.clone().unwrap_or_else(|| "a member".to_owned()))
             .collect();
-        waiting.sort();
+        let current = |request: &RestartRequest| request.needed.as_deref() == Some("NO");
         Ok(match waiting.is_empty() {
             false => Service::NeedsRestart { text: self.waiting_words(&waiting) },
-            true if members.iter().all(|member| says(member, &["NO"])) && !members.is_empty() => {
-                Service::Current
-            }
-            true => Service::Untold,
+            true if of_dns.is_empty() || !of_dns.iter().all(|request| current(request)) => Service::Untold,
+            true => Service::Current,
         })
     }
 
-    fn waiting_words(&self, members: &[String]) -> String {
+    fn waiting_words(&self, members: &BTreeSet<String>) -> String {
         let fix = match self.client.settings().restarts {
             true => "that is done after a minute",
             false => "have it restarted, or set INFOBLOX_RESTART_POLICY to if-needed",
         };
-        let (host, members) = (self.client.grid().host(), members.join(", "));
+        let (host, members) =
+            (self.client.grid().host(), members.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
         format!(
             "Infoblox at {host} says that the DNS service of {members} has to be restarted to serve it; {fix}"
         )
@@ -66,15 +76,11 @@ impl Infoblox {
         let arguments = json!({
             "member_order": "SIMULTANEOUSLY", "restart_option": "RESTART_IF_NEEDED", "service_option": "DNS"
         });
-        self.call_grid("restartservices", arguments).await
-    }
-
-    async fn call_grid(&self, function: &str, arguments: Value) -> Result<(), Failure> {
         let grids: Vec<Reference> = self.parse(self.client.read("grid".to_owned()).await?)?;
         let [grid] = grids.as_slice() else {
             return Err(self.unexpected("did not tell which grid it is"));
         };
-        let target = format!("{}?_function={function}", grid.reference);
+        let target = format!("{}?_function=restartservices", grid.reference);
         self.client.send(&Request { method: Method::POST, target, body: Some(arguments) }).await.map(drop)
     }
 }

@@ -1,6 +1,6 @@
 //! Whether the grid serves what it holds, and the restart that makes it.
 
-use gslb_mocks::wapi::RestartMode;
+use gslb_mocks::wapi::{Fault, RestartMode};
 use gslb_provider_contract::{Observe, Provider, Service};
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn on(restarts: bool) -> OnGrid {
     OnGrid::with(builder().restart(RestartMode::Manual), Wanted { restarts, ..Wanted::default() })
 }
 
-/// [inferred]: the reply to a function is `{}`.
+/// [inferred]: `needed` is YES or NO, and the grid brings the list up to date by itself.
 #[tokio::test]
 async fn inferred_a_grid_that_waits_for_a_restart_says_so_and_one_that_does_not_says_that() {
     let on = on(false);
@@ -19,6 +19,7 @@ async fn inferred_a_grid_that_waits_for_a_restart_says_so_and_one_that_does_not_
     let text = "Infoblox at 127.0.0.1 says that the DNS service of gm.example.com has to be restarted to serve it; have it restarted, or set INFOBLOX_RESTART_POLICY to if-needed".to_owned();
     assert_eq!(on.provider.service().await.unwrap(), Service::NeedsRestart { text });
     assert!(!on.provider.capabilities().restarts && on.grid.needs_restart());
+    assert_eq!(on.writes(), ["POST"], "asking is no write");
 }
 
 #[tokio::test]
@@ -34,4 +35,12 @@ async fn a_restart_is_of_dns_where_it_is_needed_and_of_nothing_else() {
         json!({"member_order": "SIMULTANEOUSLY", "restart_option": "RESTART_IF_NEEDED", "service_option": "DNS"})
     );
     assert_eq!(on.provider.service().await.unwrap(), Service::Current);
+}
+
+#[tokio::test]
+async fn a_grid_whose_version_has_no_list_of_restarts_says_nothing() {
+    let on = on(false);
+    let unknown = "Unknown object type (grid:servicerestart:request)";
+    on.grid.faults().inject(Fault::Refuse(unknown).on_path("/grid:servicerestart:request?"));
+    assert_eq!(on.provider.service().await.unwrap(), Service::Untold);
 }
