@@ -291,7 +291,18 @@ impl Provider for Infoblox {
     }
 
     async fn restart(&self) -> Result<(), ProviderError> {
-        self.restart_services().await.map_err(|failure| failure.error)
+        self.restart_services().await.map_err(|failure| match failure.kind {
+            Kind::Passing | Kind::Slow => {
+                let text = format!("it is not known whether the services were restarted ({})", failure.error);
+                ProviderError::Uncertain { text, source: None }
+            }
+            Kind::ReferenceGone
+            | Kind::Duplicate
+            | Kind::Untaken
+            | Kind::Elsewhere
+            | Kind::Final
+            | Kind::Here => failure.error,
+        })
     }
 
     fn longest_aftermath(&self) -> Duration {

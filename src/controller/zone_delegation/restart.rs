@@ -6,7 +6,7 @@ use gslb_core::claim::Claimant;
 use gslb_core::delegation_proof::DelegationProof;
 use gslb_core::restart::Due;
 use gslb_crds::ZoneDelegation;
-use gslb_provider_contract::{Provider, Service};
+use gslb_provider_contract::{Provider, ProviderError, Service};
 use tokio::time::Instant;
 
 use super::desk::Memory;
@@ -89,14 +89,18 @@ async fn restart(
     let pending = log.intend(proposal, context.now()).await?;
     let started = Instant::now();
     let (result, error) = match provider.restart().await {
-        Ok(()) => (ChangeResult::Applied, None),
+        Ok(()) => {
+            tracing::info!(%zone, provider = %provider.id(), "Restarted the provider's services.");
+            (ChangeResult::Applied, None)
+        }
         Err(error) => {
             tracing::warn!(%zone, provider = %provider.id(), %error, "The provider's services could not be restarted.");
-            (ChangeResult::Failed, Some(error.to_string()))
+            let uncertain = matches!(error, ProviderError::Uncertain { .. });
+            let result = if uncertain { ChangeResult::Unknown } else { ChangeResult::Failed };
+            (result, Some(error.to_string()))
         }
     };
     let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let verdict = Verdict { result, reference: None, error, duration_millis, settled_by_reading: false };
-    tracing::info!(%zone, provider = %provider.id(), result = result.as_str(), "Restarted the provider's services.");
     log.complete(pending, verdict, context.now()).await
 }

@@ -44,3 +44,12 @@ async fn a_grid_whose_version_has_no_list_of_restarts_says_nothing() {
     on.grid.faults().inject(Fault::Refuse(unknown).on_path("/grid:servicerestart:request?"));
     assert_eq!(on.provider.service().await.unwrap(), Service::Untold);
 }
+
+#[tokio::test]
+async fn a_restart_without_a_reply_is_not_called_failed() {
+    let on = on(true);
+    on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+    on.grid.faults().inject(Fault::ResetAfterCommit.on_path("restartservices"));
+    assert_eq!(on.provider.restart().await.unwrap_err().reason(), "OutcomeUnknown");
+    assert!(!on.grid.needs_restart());
+}
