@@ -1,5 +1,6 @@
 //! Sets up the configured provider, and what it needs from the cluster.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -13,10 +14,10 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretSlice};
 use serde_json::json;
 
-use crate::config::{InfobloxSettings, ProviderChoice, SecretSource, Settings};
+use crate::config::{Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings};
 use crate::controller::write::FIELD_MANAGER;
 use crate::metrics::Metrics;
 
@@ -57,15 +58,31 @@ fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::S
             vec![bundle]
         }
     };
+    let address = |host: &Host| GridAddress::new(&host.to_string(), settings.port, &settings.version);
+    let hosts = std::iter::once(&settings.host).chain(&settings.other_hosts);
     Ok(gslb_provider_infoblox::Settings {
-        grid: GridAddress::new(&settings.host.to_string(), settings.port, &settings.version)?,
+        grids: hosts.map(address).collect::<Result<_, _>>()?,
+        client_certificate: client_certificate(settings.client_certificate.as_ref())?,
         view: settings.view.clone(),
         credentials: credentials(&settings.username, &settings.password),
         ca_bundles,
+        restarts: settings.restart_policy == RestartPolicy::IfNeeded,
         request_timeout: settings.request_timeout,
         retry_pause: gslb_provider_infoblox::settings::RETRY_PAUSE,
         clock: Arc::new(Timestamp::now),
     })
+}
+
+/// Certificate and key in one text.
+fn client_certificate(files: Option<&(PathBuf, PathBuf)>) -> anyhow::Result<Option<SecretSlice<u8>>> {
+    let Some((certificate, key)) = files else { return Ok(None) };
+    let read = |name: &str, path: &PathBuf| {
+        std::fs::read(path).with_context(|| format!("{name} {} cannot be read", path.display()))
+    };
+    let mut pem = read("INFOBLOX_CLIENT_CERT_FILE", certificate)?;
+    pem.push(b'\n');
+    pem.extend(read("INFOBLOX_CLIENT_KEY_FILE", key)?);
+    Ok(Some(pem.into()))
 }
 
 /// Files stay files: the provider reads them anew for every log-in.

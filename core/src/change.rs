@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::delegation::{Delegation, ObservedDelegation, Presence};
 use crate::name::DomainName;
+use crate::ttl::Ttl;
 
 /// One edit to one delegation. `before` is what was observed, so that a provider can refuse a stale edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +81,14 @@ impl Change {
         }
     }
 
+    /// The TTL that the change gives an existing delegation, if it is another than before.
+    pub fn sets_ttl(&self) -> Option<Ttl> {
+        match self {
+            Self::Replace { before, after } if before.ttl != after.ttl => after.ttl,
+            Self::Create { .. } | Self::Replace { .. } | Self::Delete { .. } => None,
+        }
+    }
+
     /// Entries that the change brings.
     pub fn added(&self) -> BTreeSet<(&DomainName, Option<IpAddr>)> {
         &pairs(self.after()) - &pairs(self.before())
@@ -90,8 +99,13 @@ impl Change {
         &pairs(self.before()) - &pairs(self.after())
     }
 
-    /// Whether the object still has exactly the entries that the change was planned for.
+    /// Whether the object still has exactly the entries that the change was planned for, and the TTL if it is about
+    /// that.
     pub fn matches(&self, observed: &Presence) -> bool {
+        let ttl = |delegation: Option<&Delegation>| delegation.and_then(|delegation| delegation.ttl);
+        if self.sets_ttl().is_some() && ttl(self.before()) != ttl(observed.delegation()) {
+            return false;
+        }
         pairs(self.before()) == pairs(observed.delegation())
             && self.before().is_some() == observed.delegation().is_some()
     }
@@ -126,11 +140,7 @@ impl Change {
             (Self::Create { after }, _) => Ok(Presence::Present(ObservedDelegation::plain(after.clone()))),
             (Self::Replace { after, .. }, Presence::Present(found)) => {
                 // Somebody may have changed the TTL since: it stays, unless the change is about it.
-                let ttl = if self.before().is_some_and(|before| before.ttl != after.ttl) {
-                    after.ttl
-                } else {
-                    found.delegation.ttl
-                };
+                let ttl = self.sets_ttl().or(found.delegation.ttl);
                 let delegation = Delegation { ttl, ..after.clone() };
                 Ok(Presence::Present(ObservedDelegation { delegation, ..found.clone() }))
             }
@@ -158,6 +168,9 @@ impl fmt::Display for Change {
             Self::Delete { .. } => "delete",
         };
         write!(f, "{verb} delegation {}", self.zone())?;
+        if let Some(ttl) = self.sets_ttl() {
+            write!(f, " TTL {}", ttl.as_secs())?;
+        }
         for (sign, entries) in [('-', self.removed()), ('+', self.added())] {
             for (ns_name, address) in entries {
                 write!(f, " {sign}{ns_name}")?;

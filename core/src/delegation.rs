@@ -72,6 +72,16 @@ pub enum Obstacle {
     },
 }
 
+impl Obstacle {
+    /// Whether a write has to wait until it is gone.
+    pub fn forbids_writes(&self) -> bool {
+        match self {
+            Self::Locked { .. } | Self::NsGroup { .. } => true,
+            Self::Disabled => false,
+        }
+    }
+}
+
 /// A delegation as its backend shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -30,6 +30,9 @@ pub struct History {
     /// an old list), not another cluster.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     placed: Vec<IpAddr>,
+    /// Whether we gave the delegation its first TTL.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    set_ttl: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +79,7 @@ impl History {
             self.placed.retain(|known| *known != address);
             self.placed.push(address);
         }
+        self.set_ttl |= change.sets_ttl().is_some();
         let surplus = self.placed.len().saturating_sub(PLACED_KEPT);
         self.placed.drain(..surplus);
         self
@@ -94,6 +98,11 @@ impl History {
             .filter(|entry| entry.came_back || entry.is_fresh(now))
             .map(|entry| entry.address)
             .collect()
+    }
+
+    /// Whether the delegation has its TTL from us. One that is not there any more was taken away.
+    pub fn set_ttl(&self) -> bool {
+        self.set_ttl
     }
 
     /// Whether we published this address ourselves.

@@ -14,9 +14,10 @@
 //! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
 //! 5. [`group`], [`migration`], [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb,
 //!    and how all of it is told to the user; [`tenancy`]: what the Gslbs of a namespace may do.
-//! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`limits`]: a zone delegation, from what
-//!    was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
-//!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`rivalry`]: how often what
+//! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`beneath`], [`limits`]: a zone delegation, from
+//!    what was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
+//!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`restart`]: when a
+//!    backend is made to serve what it holds; [`rivalry`]: how often what
 //!    somebody else undoes is written back.
 //! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
 //! 8. [`doubling`]: the pauses of whatever is tried again.
@@ -25,6 +26,7 @@
 
 mod absence;
 pub mod annotated;
+pub mod beneath;
 pub mod change;
 pub mod changelog;
 pub mod claim;
@@ -53,6 +55,7 @@ pub mod publication;
 pub mod published;
 pub mod reference;
 pub mod reply;
+pub mod restart;
 pub mod rivalry;
 pub mod strategy;
 pub mod target;

@@ -98,7 +98,7 @@ pub enum Refusal {
         /// Whose entry.
         ns_name: DomainName,
     },
-    /// A setting that is only written on creation.
+    /// The TTL of a delegation that has one, or that others are in too.
     #[error("plan for {zone} is refused: it would change the TTL of an existing delegation")]
     TtlChange {
         /// The zone.
@@ -232,7 +232,7 @@ fn check_others(limits: &Limits, claimant: &Claimant, change: &Change) -> Result
         Change::Create { after } | Change::Replace { after, .. } if has_no_address(claimant, after) => {
             Err(Refusal::LastServer { zone: zone.clone() })
         }
-        Change::Replace { before, after } if before.ttl != after.ttl && !limits.own_object => {
+        Change::Replace { before, after } if !limits.own_object && !keeps_ttl(claimant, before, after) => {
             Err(Refusal::TtlChange { zone: zone.clone() })
         }
         // A delegation by a name server group looks empty and is not ours to delete.
@@ -241,6 +241,14 @@ fn check_others(limits: &Limits, claimant: &Claimant, change: &Change) -> Result
         }
         Change::Create { .. } | Change::Replace { .. } | Change::Delete { .. } => Ok(()),
     }
+}
+
+/// Only what has no TTL of its own and is the fleet's alone may get one.
+fn keeps_ttl(claimant: &Claimant, before: &Delegation, after: &Delegation) -> bool {
+    let foreign = |delegation: &Delegation| {
+        delegation.servers.keys().any(|name| claimant.claim(name) == Claim::Foreign)
+    };
+    before.ttl == after.ttl || (before.ttl.is_none() && !foreign(before) && !foreign(after))
 }
 
 /// Nobody is named, or we name ourselves without an address.

@@ -70,6 +70,16 @@ pub enum Skip {
         /// The other writer's addresses, comma separated.
         addresses: String,
     },
+    /// The parent zone holds something at or beneath the name.
+    #[error(
+        "{zone} is not delegated: its parent zone holds {hidden} at or beneath that name, which would disappear from DNS; move or delete them, or set the annotation gslb-bridge.io/adopt-hidden-records to \"true\" on the ZoneDelegation to delegate the zone all the same"
+    )]
+    RecordsWouldBeHidden {
+        /// The zone.
+        zone: DomainName,
+        /// What, with its number.
+        hidden: String,
+    },
 }
 
 impl Skip {
@@ -79,6 +89,7 @@ impl Skip {
             Self::Locked { .. } => "Locked",
             Self::NsGroup { .. } => "NsGroup",
             Self::GeoTagConflict { .. } => "GeoTagConflict",
+            Self::RecordsWouldBeHidden { .. } => "RecordsWouldBeHidden",
         }
     }
 }
@@ -115,7 +126,7 @@ pub enum Finding {
         /// The addresses, comma separated.
         addresses: String,
     },
-    /// The TTL is another one. It is written on creation only.
+    /// The TTL is another one, and not ours to change.
     #[error(
         "delegation {zone} has TTL {observed}, not {desired} seconds as NS_RECORD_TTL says; it is left as it is, change it by hand or adapt NS_RECORD_TTL"
     )]
@@ -127,6 +138,26 @@ pub enum Finding {
         /// Seconds.
         desired: u32,
     },
+    /// The TTL is the backend's default, and nobody but the fleet is in the delegation: it gets the fleet's.
+    #[error(
+        "delegation {zone} has no TTL of its own; as only clusters of this fleet are in it, it gets the {desired} seconds of NS_RECORD_TTL"
+    )]
+    TtlInherited {
+        /// The zone.
+        zone: DomainName,
+        /// Seconds.
+        desired: u32,
+    },
+    /// A new delegation hides something, as was asked for.
+    #[error(
+        "delegation {zone} hides {hidden} from DNS, as the annotation gslb-bridge.io/adopt-hidden-records asks for"
+    )]
+    RecordsHidden {
+        /// The zone.
+        zone: DomainName,
+        /// What, with its number.
+        hidden: String,
+    },
 }
 
 impl Finding {
@@ -137,13 +168,15 @@ impl Finding {
             Self::ForeignServers { .. } => "ForeignServers",
             Self::ForeignAddress { .. } => "ForeignAddress",
             Self::TtlDiffers { .. } => "TtlDiffers",
+            Self::TtlInherited { .. } => "TtlInherited",
+            Self::RecordsHidden { .. } => "RecordsHidden",
         }
     }
 
     /// Whether the plan's change is an answer to it. All others are left as they were found.
     pub fn leads_to_change(&self) -> bool {
         match self {
-            Self::ForeignAddress { .. } => true,
+            Self::ForeignAddress { .. } | Self::TtlInherited { .. } | Self::RecordsHidden { .. } => true,
             Self::Disabled { .. } | Self::ForeignServers { .. } | Self::TtlDiffers { .. } => false,
         }
     }
@@ -178,8 +211,10 @@ fn plan_present(
 ) -> Plan {
     let before = &found.delegation;
     plan.claims = desired.claimant().claims(before);
-    plan.findings = findings(&plan, desired, found);
-    let after = merged(desired, before);
+    let first_ttl = first_ttl(&plan.claims, desired, found, history);
+    plan.findings = findings(&plan, desired, found, first_ttl);
+    let mut after = merged(desired, before);
+    after.ttl = first_ttl.or(after.ttl);
     if after == *before {
         return plan;
     }
@@ -232,6 +267,22 @@ fn merged(desired: &DesiredDelegation, before: &Delegation) -> Delegation {
     after
 }
 
+/// The TTL that an object gets which has none of its own. Only while it is the fleet's alone, and only once: whoever
+/// takes it away again wants it so.
+fn first_ttl(
+    claims: &[NsClaim],
+    desired: &DesiredDelegation,
+    found: &ObservedDelegation,
+    history: &History,
+) -> Option<Ttl> {
+    let Wish::Published { ttl, .. } = desired.wish() else { return None };
+    let foreign = claims.iter().any(|ns| ns.claim == Claim::Foreign);
+    let shared = *desired.share() == Share::Entry;
+    let held = found.obstacles.iter().any(Obstacle::forbids_writes);
+    let unset = found.delegation.ttl.is_none() && !history.set_ttl();
+    (shared && unset && !foreign && !held).then_some(*ttl)
+}
+
 /// Addresses under our own name that we do not want there. A withdrawal removes them without further question.
 fn surplus(desired: &DesiredDelegation, before: &Delegation) -> BTreeSet<IpAddr> {
     match (desired.wish(), before.servers.get(our_name(desired))) {
@@ -262,7 +313,12 @@ fn obstacle(
     (!back.is_empty()).then(|| Skip::GeoTagConflict { zone, ns_name, addresses: list(back) })
 }
 
-fn findings(plan: &Plan, desired: &DesiredDelegation, found: &ObservedDelegation) -> Vec<Finding> {
+fn findings(
+    plan: &Plan,
+    desired: &DesiredDelegation,
+    found: &ObservedDelegation,
+    first_ttl: Option<Ttl>,
+) -> Vec<Finding> {
     let mut findings = vec![];
     let zone = || plan.zone.clone();
     let foreign: BTreeSet<_> =
@@ -277,7 +333,9 @@ fn findings(plan: &Plan, desired: &DesiredDelegation, found: &ObservedDelegation
         findings.push(Finding::Disabled { zone: zone() });
     }
     findings.extend(foreign);
-    if found.delegation.ttl != Some(*ttl) && *desired.share() == Share::Entry {
+    if first_ttl.is_some() {
+        findings.push(Finding::TtlInherited { zone: zone(), desired: ttl.as_secs() });
+    } else if found.delegation.ttl != Some(*ttl) && *desired.share() == Share::Entry {
         let inherited = || "inherited from its grid".to_owned();
         let observed = found.delegation.ttl.map_or_else(inherited, seconds);
         findings.push(Finding::TtlDiffers { zone: zone(), observed, desired: ttl.as_secs() });

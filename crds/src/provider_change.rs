@@ -214,7 +214,7 @@ pub(crate) fn rules() -> Rules {
             ("status", written_once("an outcome is written once and never edited")),
             ("spec.sequence", json!({ "format": "int64" })),
             ("spec.at", json!({ "format": "date-time" })),
-            ("spec.action", json!({ "enum": ["Create", "Replace", "Delete"] })),
+            ("spec.action", json!({ "enum": ["Create", "Replace", "Delete", "Restart"] })),
             ("spec.object.generation", json!({ "format": "int64" })),
             ("spec.chain.line", json!({ "format": "int64" })),
             ("status.sequence", json!({ "format": "int64" })),

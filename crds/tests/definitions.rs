@@ -260,7 +260,7 @@ const PROVIDER_CHANGE: &str = r#"
     kind string
     metadata object
     spec object
-    spec.action string enum=["Create","Replace","Delete"] required
+    spec.action string enum=["Create","Replace","Delete","Restart"] required
     spec.after any x-kubernetes-preserve-unknown-fields
     spec.at string format="date-time" required
     spec.before any x-kubernetes-preserve-unknown-fields

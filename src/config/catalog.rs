@@ -76,12 +76,30 @@ impl Variable {
         Self { key: Some(key), form, ..self }
     }
 
+    /// A value as anybody may see it.
+    pub(super) fn shown(&self, value: &str) -> String {
+        match self.name {
+            _ if self.secret && !value.is_empty() => "***".to_owned(),
+            "HTTPS_PROXY" => masked_url(value),
+            _ => value.to_owned(),
+        }
+    }
+
     const fn of_both(self) -> Self {
         Self { readers: Readers::Both, ..self }
     }
 
     const fn of_dns(self) -> Self {
         Self { readers: Readers::Dns, ..self }
+    }
+}
+
+/// A URL without what stands before its host, which may be a password.
+pub(super) fn masked_url(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (_, None) => url.to_owned(),
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://***@{host}"),
+        (None, Some((_, host))) => format!("***@{host}"),
     }
 }
 
@@ -123,7 +141,7 @@ pub const VARIABLES: &[Variable] = &[
     var(
         "NS_RECORD_TTL",
         "30",
-        "TTL of name server records and glue in this cluster's answers, and of a delegation that it creates, in seconds.",
+        "TTL of name server records and glue in this cluster's answers, and of a delegation that has none, in seconds.",
     )
     .key("nameServerTtlSeconds", Form::Whole),
     var("POD_NAMESPACE", "k8gb", "Own namespace.").key("podNamespace", Form::Text),
@@ -155,7 +173,12 @@ pub const VARIABLES: &[Variable] = &[
     var("GLUEA_PREFIX", "gslb-ns-", "What every name server name of the fleet starts with; may be empty.")
         .key("nameServerPrefix", Form::Text)
         .of_both(),
-    var("INFOBLOX_GRID_HOST", "", "Grid Master; selects Infoblox.").key("infoblox.gridHost", Form::Text),
+    var(
+        "INFOBLOX_GRID_HOST",
+        "",
+        "Grid Master, or several addresses that may be it, comma separated; selects Infoblox.",
+    )
+    .key("infoblox.gridHost", Form::Text),
     var("INFOBLOX_WAPI_PORT", "443", "HTTPS port of the WAPI.").key("infoblox.wapiPort", Form::Whole),
     secret("INFOBLOX_WAPI_USERNAME", "WAPI account; a mounted file is better."),
     secret("INFOBLOX_WAPI_PASSWORD", "WAPI password; a mounted file is better."),
@@ -190,6 +213,26 @@ pub const VARIABLES: &[Variable] = &[
         .key("namespacePolicy", Form::Text),
     var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with.")
         .key("infoblox.caFile", Form::Path),
+    var(
+        "HTTPS_PROXY",
+        "",
+        "Proxy for requests to the grid: a URL; also read as https_proxy. A password in it is never shown.",
+    ),
+    var(
+        "NO_PROXY",
+        "",
+        "Hosts, domains and networks that are asked without it, comma separated; also no_proxy.",
+    ),
+    var("INFOBLOX_CLIENT_CERT_FILE", "", "PEM file with a client certificate for the grid.")
+        .key("infoblox.clientCertificateFile", Form::Path),
+    var("INFOBLOX_CLIENT_KEY_FILE", "", "PEM file with the key of INFOBLOX_CLIENT_CERT_FILE.")
+        .key("infoblox.clientKeyFile", Form::Path),
+    var(
+        "INFOBLOX_RESTART_POLICY",
+        "never",
+        "Whether the grid's DNS service is restarted to serve a change: never or if-needed.",
+    )
+    .key("infoblox.restartPolicy", Form::Text),
     var("SSL_CERT_FILE", "", "Used where INFOBLOX_CA_FILE is empty."),
     var("INFOBLOX_WAPI_USERNAME_FILE", "", "Mounted file with the WAPI account; read again when it changes.")
         .key("infoblox.usernameFile", Form::Path),

@@ -10,7 +10,8 @@ use super::raw::RawConfig;
 use super::settings::Settings;
 
 /// Files that are read once, at start.
-const READ_AT_START: [&str; 2] = ["INFOBLOX_CA_FILE", "CHANGE_LOG_HMAC_KEY_FILE"];
+const READ_AT_START: [&str; 4] =
+    ["INFOBLOX_CA_FILE", "INFOBLOX_CLIENT_CERT_FILE", "INFOBLOX_CLIENT_KEY_FILE", "CHANGE_LOG_HMAC_KEY_FILE"];
 /// Files that are read before each log-in: one that is not there yet may come.
 const READ_LATER: [&str; 2] = ["INFOBLOX_WAPI_USERNAME_FILE", "INFOBLOX_WAPI_PASSWORD_FILE"];
 const APPENDED_TO: &str = "CHANGE_LOG_FILE";

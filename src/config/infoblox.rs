@@ -13,6 +13,7 @@ use super::secret::SecretSource;
 
 /// The provider that publishes delegations.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "a process has one of it")]
 pub enum ProviderChoice {
     /// Zones are served, nothing is published.
     None,
@@ -32,6 +33,8 @@ const SECTION: &str = "infoblox";
 pub struct InfobloxSettings {
     /// Grid Master.
     pub host: Host,
+    /// Those that may become it.
+    pub other_hosts: Vec<Host>,
     /// HTTPS port.
     pub port: u16,
     /// WAPI version without the leading `v`, for example `2.12`.
@@ -42,10 +45,23 @@ pub struct InfobloxSettings {
     pub username: SecretSource,
     /// Password.
     pub password: SecretSource,
+    /// Whether the grid's DNS service is restarted.
+    pub restart_policy: RestartPolicy,
     /// Deadline of one request.
     pub request_timeout: Duration,
     /// PEM bundle that is trusted besides the system's roots.
     pub ca_file: Option<PathBuf>,
+    /// Files with a client certificate and its key, in PEM.
+    pub client_certificate: Option<(PathBuf, PathBuf)>,
+}
+
+/// Whether the grid's DNS service is restarted where that is needed to serve a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestartPolicy {
+    /// The condition `Delegated` tells of it.
+    Never,
+    /// Only on the members that need it, once a minute at most.
+    IfNeeded,
 }
 
 impl ProviderChoice {
@@ -81,24 +97,33 @@ impl ProviderChoice {
 
 impl InfobloxSettings {
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let host = reader.parsed(GRID_HOST, "write a host name or an address", Host::parse);
+        let hosts = reader.parsed(GRID_HOST, "write a host name or an address", parse_hosts);
         let port = reader.whole("INFOBLOX_WAPI_PORT", 1, 65_535);
         let username = credential(reader, "INFOBLOX_WAPI_USERNAME", "INFOBLOX_WAPI_USERNAME_FILE");
         let password = credential(reader, "INFOBLOX_WAPI_PASSWORD", "INFOBLOX_WAPI_PASSWORD_FILE");
         let version = reader.parsed("INFOBLOX_WAPI_VERSION", "write for example 2.12", parse_version);
         let request_timeout = reader.seconds("INFOBLOX_HTTP_REQUEST_TIMEOUT", 1);
+        let fix = "write never or if-needed";
+        let restart_policy = reader.parsed("INFOBLOX_RESTART_POLICY", fix, parse_restart_policy);
         check_pool_connections(reader);
+        check_proxy(reader);
         let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
         let view = Some(reader.text("INFOBLOX_DNS_VIEW")).filter(|view| !view.is_empty());
+        let client_certificate = client_certificate(reader);
+        let mut hosts = hosts?.into_iter();
+        let host = hosts.next()?;
         Some(Self {
-            host: host?,
+            host,
+            other_hosts: hosts.collect(),
             port: u16::try_from(port).ok()?,
             version: version?,
             view: view.unwrap_or("default").to_owned(),
             username: username?,
             password: password?,
+            restart_policy: restart_policy?,
             request_timeout,
             ca_file,
+            client_certificate,
         })
     }
 }
@@ -130,6 +155,46 @@ fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) 
     Some(SecretSource::Value(value.into()))
 }
 
+/// The HTTP client reads it by itself, and passes over one that it does not understand.
+fn check_proxy(reader: &mut Reader<'_>) {
+    const NAME: &str = "HTTPS_PROXY";
+    let proxy = reader.text(NAME);
+    let host = proxy.strip_prefix("http://").or_else(|| proxy.strip_prefix("https://")).unwrap_or(proxy);
+    if !proxy.is_empty() && (host.is_empty() || host.contains("://") || host.contains(char::is_whitespace)) {
+        let (shown, limit) = (super::catalog::masked_url(proxy), "it is no URL of an HTTP proxy");
+        let fix = "write for example http://proxy.example.com:3128";
+        reader.report(Problem::with_value(NAME, shown, limit, fix));
+    }
+}
+
+/// Never empty.
+fn parse_hosts(text: &str) -> Result<Vec<Host>, String> {
+    text.split(',').map(|host| Host::parse(host.trim())).collect()
+}
+
+/// Both or neither.
+fn client_certificate(reader: &mut Reader<'_>) -> Option<(PathBuf, PathBuf)> {
+    const CERTIFICATE: &str = "INFOBLOX_CLIENT_CERT_FILE";
+    const KEY: &str = "INFOBLOX_CLIENT_KEY_FILE";
+    let (certificate, key) = (reader.path(CERTIFICATE), reader.path(KEY));
+    let missing = match (&certificate, &key) {
+        (Some(_), None) => KEY,
+        (None, Some(_)) => CERTIFICATE,
+        (Some(_), Some(_)) | (None, None) => return certificate.zip(key),
+    };
+    let limit = "a client certificate and its key are only of use together";
+    reader.report(Problem::missing(missing, limit, "set both or neither".to_owned()));
+    None
+}
+
+fn parse_restart_policy(text: &str) -> Result<RestartPolicy, String> {
+    match text {
+        "never" => Ok(RestartPolicy::Never),
+        "if-needed" => Ok(RestartPolicy::IfNeeded),
+        _ => Err("it is no restart policy".to_owned()),
+    }
+}
+
 /// k8gb's default `v2` led to `/wapi/vv2/`, which no grid serves, so a leading `v` is dropped.
 fn parse_version(text: &str) -> Result<String, String> {
     let version = text.strip_prefix(['v', 'V']).unwrap_or(text);
@@ -138,5 +203,86 @@ fn parse_version(text: &str) -> Result<String, String> {
         Ok(version.to_owned())
     } else {
         Err("a WAPI version is two or three numbers separated by dots".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalog::Readers;
+    use super::super::{RawConfig, Settings};
+    use super::*;
+
+    const GIVEN: [(&str, &str); 5] = [
+        ("CLUSTER_GEO_TAG", "eu"),
+        ("EDGE_DNS_SERVERS", "192.0.2.53"),
+        ("INFOBLOX_GRID_HOST", "gm.example.com"),
+        ("INFOBLOX_WAPI_USERNAME", "gslb"),
+        ("INFOBLOX_WAPI_PASSWORD", "hunter2"),
+    ];
+
+    fn read(more: &[(&str, &str)]) -> Result<InfobloxSettings, String> {
+        let raw = RawConfig::read(|name| {
+            let mut pairs = more.iter().chain(&GIVEN);
+            pairs.find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        });
+        match Settings::resolve(&raw).map_err(|problems| problems.0[0].to_string())?.provider {
+            ProviderChoice::Infoblox(infoblox) => Ok(infoblox),
+            ProviderChoice::None | ProviderChoice::ExternalDns => Err("Infoblox is not selected".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_grid_may_have_several_hosts_and_every_one_of_them_is_checked() {
+        let infoblox = read(&[("INFOBLOX_GRID_HOST", "gm.example.com, 192.0.2.9,[2001:db8::9]")]).unwrap();
+        let others: Vec<_> = infoblox.other_hosts.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (infoblox.host.to_string().as_str(), others),
+            ("gm.example.com", vec!["192.0.2.9".to_owned(), "[2001:db8::9]".to_owned()])
+        );
+        let refused = read(&[("INFOBLOX_GRID_HOST", "gm.example.com,,x")]).unwrap_err();
+        assert!(refused.contains("the host is empty"), "{refused}");
+    }
+
+    #[test]
+    fn a_proxy_is_told_without_its_password_and_one_that_is_none_is_refused() {
+        let shown = |proxy: &'static str| {
+            let raw = RawConfig::read(|name| (name == "HTTPS_PROXY").then(|| proxy.to_owned()));
+            let lines = raw.print(Readers::Run);
+            lines
+                .lines()
+                .find_map(|line| line.strip_prefix("# ").filter(|line| line.starts_with("HTTPS_PROXY=")))
+                .map(str::to_owned)
+                .unwrap()
+        };
+        assert_eq!(shown("http://proxy.example.com:3128"), "HTTPS_PROXY=http://proxy.example.com:3128");
+        assert_eq!(shown("http://me:p@ss@proxy:3128"), "HTTPS_PROXY=http://***@proxy:3128");
+        assert_eq!(shown("me:hunter2@proxy:3128"), "HTTPS_PROXY=***@proxy:3128");
+        for bad in ["ftp://proxy", "http://", "two words"] {
+            let refused = read(&[("HTTPS_PROXY", bad)]).unwrap_err();
+            assert!(refused.starts_with("HTTPS_PROXY") && refused.contains("http://proxy."), "{refused}");
+        }
+        assert!(read(&[("HTTPS_PROXY", "proxy:3128")]).is_ok());
+    }
+
+    #[test]
+    fn a_client_certificate_comes_with_its_key_or_not_at_all() {
+        let both = [("INFOBLOX_CLIENT_CERT_FILE", "/c.pem"), ("INFOBLOX_CLIENT_KEY_FILE", "/k.pem")];
+        let files = |given: &[(&str, &str)]| read(given).map(|infoblox| infoblox.client_certificate);
+        assert_eq!(files(&both), Ok(Some(("/c.pem".into(), "/k.pem".into()))));
+        assert_eq!(files(&[]), Ok(None));
+        assert!(files(&both[..1]).unwrap_err().starts_with("INFOBLOX_CLIENT_KEY_FILE"));
+        assert!(files(&both[1..]).unwrap_err().starts_with("INFOBLOX_CLIENT_CERT_FILE"));
+    }
+
+    #[test]
+    fn a_restart_policy_is_never_or_if_needed() {
+        let policy =
+            |text| read(&[("INFOBLOX_RESTART_POLICY", text)]).map(|infoblox| infoblox.restart_policy);
+        assert_eq!(read(&[]).unwrap().restart_policy, RestartPolicy::Never);
+        assert_eq!(policy("never"), Ok(RestartPolicy::Never));
+        assert_eq!(policy("if-needed"), Ok(RestartPolicy::IfNeeded));
+        let refused = policy("always").unwrap_err();
+        assert!(refused.starts_with("INFOBLOX_RESTART_POLICY"), "{refused}");
+        assert!(refused.ends_with("write never or if-needed"), "{refused}");
     }
 }

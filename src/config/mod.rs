@@ -26,7 +26,7 @@ pub use address::{Host, ServerAddress};
 pub use catalog::{Form, Readers, VARIABLES, Variable};
 pub use file::{API_VERSION, KIND};
 pub use files::load;
-pub use infoblox::{InfobloxSettings, ProviderChoice};
+pub use infoblox::{InfobloxSettings, ProviderChoice, RestartPolicy};
 pub use log::{LogFormat, LogLevel, LogSettings};
 pub use place::{FilePlace, Place, Position};
 pub use problem::{BadConfiguration, EXIT_CODE, Found, Problem, Problems, Warning};

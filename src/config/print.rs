@@ -96,7 +96,7 @@ impl RawConfig {
         let rest = VARIABLES.iter().filter(|known| known.key.is_none() && known.readers.include(process));
         for known in rest {
             let value = self.value(known.name);
-            let shown = if known.secret && !value.is_empty() { "***" } else { value };
+            let shown = known.shown(value);
             let from = if self.written(known.name).is_some() { "" } else { " (default)" };
             writeln!(page, "# {}={}{from}", known.name, shown.escape_debug())
                 .expect("a String takes everything");

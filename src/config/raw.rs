@@ -133,10 +133,7 @@ impl RawConfig {
 
 impl fmt::Debug for RawConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |(name, value): (&&'static str, &String)| {
-            let hidden = variable(name).secret && !value.is_empty();
-            (*name, if hidden { "***".to_owned() } else { value.clone() })
-        };
+        let shown = |(name, value): (&&'static str, &String)| (*name, variable(name).shown(value));
         f.debug_struct("RawConfig")
             .field("environment", &self.environment.iter().map(shown).collect::<BTreeMap<_, _>>())
             .field("file", &self.file)

@@ -95,6 +95,8 @@ pub enum Action {
     Replace,
     /// Something was there and goes.
     Delete,
+    /// The backend's services are restarted, so that they serve what it holds.
+    Restart,
 }
 
 impl Action {
@@ -104,6 +106,7 @@ impl Action {
             Self::Create => "Create",
             Self::Replace => "Replace",
             Self::Delete => "Delete",
+            Self::Restart => "Restart",
         }
     }
 }

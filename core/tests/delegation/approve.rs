@@ -67,11 +67,17 @@ fn a_zone_that_is_not_configured_and_the_parent_itself_are_refused() {
 }
 
 #[test]
-fn an_update_never_changes_the_ttl() {
+fn an_update_changes_no_ttl_that_is_set_or_not_the_fleets_alone() {
     let before = delegation(&[(US, &["198.51.100.53"])]);
     let mut after = delegation(&[(US, &["198.51.100.53"]), (EU, &["192.0.2.53"])]);
     after.ttl = Some(Ttl::from_secs(60).unwrap());
-    assert_eq!(refused(Change::Replace { before, after }), "TtlChange");
+    let change = |before: &Delegation| Change::Replace { before: before.clone(), after: after.clone() };
+    assert_eq!(refused(change(&before)), "TtlChange");
+    let inherited = Delegation { ttl: None, ..before };
+    assert!(of(vec![change(&inherited)]).approve(&limits()).is_ok());
+    let foreign = delegation(&[(FOREIGN, &["203.0.113.53"]), (EU, &["192.0.2.53"])]);
+    let inherited = Delegation { ttl: None, ..foreign.clone() };
+    assert_eq!(refused(Change::Replace { before: inherited, after: foreign }), "TtlChange");
 }
 
 #[test]

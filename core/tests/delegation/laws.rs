@@ -70,6 +70,14 @@ proptest! {
         prop_assert_eq!(others(&applied(&desired, &observed)), others(&observed));
     }
 
+    /// F-61.
+    #[test]
+    fn a_ttl_that_is_set_stays(desired in desired(), observed in presence()) {
+        let ttl = |presence: &Presence| presence.delegation().and_then(|found| found.ttl);
+        let (before, after) = (ttl(&observed), applied(&desired, &observed));
+        prop_assert!(before.is_none() || after == Presence::Absent || ttl(&after) == before);
+    }
+
     /// F-62.
     #[test]
     fn a_server_list_is_never_emptied(desired in desired(), observed in presence()) {

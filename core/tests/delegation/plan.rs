@@ -87,15 +87,60 @@ fn a_disabled_delegation_is_reported_and_our_entry_still_merged() {
     assert_eq!(plan.changes.len(), 1);
 }
 
+fn ttl_differs(observed: &str) -> Finding {
+    Finding::TtlDiffers { zone: name(ZONE), observed: observed.to_owned(), desired: Ttl::DEFAULT.as_secs() }
+}
+
+fn with_ttl(ttl: Option<i64>, entries: &[(&str, &[&str])]) -> ObservedDelegation {
+    let ttl = ttl.map(|seconds| Ttl::from_secs(seconds).unwrap());
+    ObservedDelegation::plain(Delegation { ttl, ..delegation(entries) })
+}
+
 #[test]
-fn another_ttl_is_reported_and_left() {
-    let mut found = delegation(&[(EU, &["192.0.2.53"])]);
-    found.ttl = None;
-    let observed = Presence::Present(ObservedDelegation::plain(found));
-    let plan = planned(&wants(&["192.0.2.53"]), &observed);
-    let observed = "inherited from its grid".to_owned();
-    let finding = Finding::TtlDiffers { zone: name(ZONE), observed, desired: Ttl::DEFAULT.as_secs() };
-    assert_eq!((plan.changes, plan.findings), (vec![], vec![finding]));
+fn a_delegation_of_the_fleet_alone_gets_its_first_ttl_with_the_entry_or_without() {
+    let fleet: [(&str, &[&str]); 2] = [(EU, &["192.0.2.53"]), (US, &["198.51.100.53"])];
+    for entries in [&fleet[..1], &fleet[1..], &fleet[..]] {
+        let found = with_ttl(None, entries);
+        let before = found.delegation.clone();
+        let mut after = Delegation { ttl: Some(Ttl::DEFAULT), ..before.clone() };
+        after.servers.insert(name(EU), addresses(&["192.0.2.53"]));
+        let plan = planned(&wants(&["192.0.2.53"]), &Presence::Present(found));
+        let inherited = Finding::TtlInherited { zone: name(ZONE), desired: Ttl::DEFAULT.as_secs() };
+        assert_eq!((plan.changes, plan.findings), (vec![Change::Replace { before, after }], vec![inherited]));
+    }
+}
+
+#[test]
+fn a_ttl_that_somebody_set_or_took_away_again_is_reported_and_left() {
+    let own: (&str, &[&str]) = (EU, &["192.0.2.53"]);
+    let desired = wants(&["192.0.2.53"]);
+    let set = planned(&desired, &Presence::Present(with_ttl(Some(60), &[own])));
+    assert_eq!((set.changes, set.findings), (vec![], vec![ttl_differs("60")]));
+
+    let inherited = Presence::Present(with_ttl(None, &[own]));
+    let first = planned(&desired, &inherited);
+    let history = History::default().wrote(&eu(), &first.changes[0], at(0));
+    let again = plan(&desired, &inherited, &history, at(1));
+    assert_eq!((again.changes, again.findings), (vec![], vec![ttl_differs("inherited from its grid")]));
+}
+
+#[test]
+fn a_ttl_is_not_set_for_others_nor_where_somebody_holds_the_object() {
+    let own: (&str, &[&str]) = (EU, &["192.0.2.53"]);
+    let desired = wants(&["192.0.2.53"]);
+    let others = planned(&desired, &Presence::Present(with_ttl(None, &[own, (FOREIGN, &["203.0.113.53"])])));
+    assert_eq!(
+        (others.changes, others.findings[1].clone()),
+        (vec![], ttl_differs("inherited from its grid"))
+    );
+    for obstacle in [Obstacle::Locked { by: None }, Obstacle::NsGroup { name: "dmz".into() }] {
+        let mut found = with_ttl(None, &[own]);
+        found.obstacles.insert(obstacle);
+        let held = planned(&desired, &Presence::Present(found));
+        assert_eq!((held.changes, held.skipped), (vec![], vec![]));
+    }
+    let withdrawn = planned(&withdraws(), &Presence::Present(with_ttl(None, &[(US, &["198.51.100.53"])])));
+    assert_eq!(withdrawn.changes, []);
 }
 
 /// F-45, F-62.

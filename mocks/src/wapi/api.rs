@@ -99,6 +99,7 @@ fn get(
         return Ok(Answer::ok(wrapped(read::show(&state.store, object, &fields))));
     }
     let kind = object_type(&operation.object)?;
+    state.refresh_restart_requests();
     if query.schema {
         return Ok(Answer::ok(read::type_schema(kind, &state.version)));
     }

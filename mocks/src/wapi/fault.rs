@@ -17,8 +17,12 @@ pub enum Fault {
     Forbidden,
     /// 503 with the text `Temporary Unavailable`.
     Unavailable,
+    /// 503 with this `Retry-After`.
+    Busy(&'static str),
     /// 502 HTML of a proxy in front of the grid.
     BadGateway,
+    /// 400 with this text: the grid understood and says no, for example for a missing permission.
+    Refuse(&'static str),
     /// 200 with the HTML log-in page of something that answers in the grid's place.
     LoginPage,
     /// 200 with an HTML page that points to the grid master.
@@ -187,11 +191,14 @@ impl Faults {
     }
 
     /// The faults that hit a request, in the order of injection.
-    pub(crate) fn hit(&self, method: &str, uri: &str) -> Vec<Fault> {
+    pub(crate) fn hit(&self, targets: &[(String, String)]) -> Vec<Fault> {
         let mut inner = self.lock();
         let Inner { rules, dice } = &mut *inner;
         let mut hits = Vec::new();
-        for rule in rules.iter_mut().filter(|rule| rule.matches(method, uri)) {
+        for rule in rules.iter_mut() {
+            if !targets.iter().any(|(method, uri)| rule.matches(method, uri)) {
+                continue;
+            }
             if rule.skip > 0 {
                 rule.skip -= 1;
                 continue;
@@ -222,10 +229,12 @@ mod tests {
     fn a_rule_hits_only_what_it_names_and_only_so_often() {
         let faults = Faults::seeded(1);
         faults.inject(Fault::Unavailable.on_method("POST").on_path("zone_delegated").after(1).times(1));
-        assert_eq!(faults.hit("GET", "/wapi/v2.12.3/zone_delegated"), []);
-        assert_eq!(faults.hit("POST", "/wapi/v2.12.3/zone_delegated"), []);
-        assert_eq!(faults.hit("POST", "/wapi/v2.12.3/zone_delegated"), [Fault::Unavailable]);
-        assert_eq!(faults.hit("POST", "/wapi/v2.12.3/zone_delegated"), []);
+        let hit =
+            |method: &str| faults.hit(&[(method.to_owned(), "/wapi/v2.12.3/zone_delegated".to_owned())]);
+        assert_eq!(hit("GET"), []);
+        assert_eq!(hit("POST"), []);
+        assert_eq!(hit("POST"), [Fault::Unavailable]);
+        assert_eq!(hit("POST"), []);
         assert_eq!(faults.in_force(), []);
     }
 
@@ -234,7 +243,7 @@ mod tests {
         let faults = Faults::seeded(1);
         faults.inject(Fault::Unavailable);
         faults.replace(Some(Fault::LoginPage));
-        assert_eq!(faults.hit("GET", "/"), [Fault::LoginPage]);
+        assert_eq!(faults.hit(&[("GET".to_owned(), "/".to_owned())]), [Fault::LoginPage]);
         faults.replace(None);
         assert_eq!(faults.in_force(), []);
     }
@@ -244,7 +253,7 @@ mod tests {
         let draw = || {
             let faults = Faults::seeded(7);
             faults.inject(FaultRule::from(Fault::Unavailable).share(0.5));
-            (0..32).map(|_| faults.hit("GET", "/").len()).collect::<Vec<_>>()
+            (0..32).map(|_| faults.hit(&[("GET".to_owned(), "/".to_owned())]).len()).collect::<Vec<_>>()
         };
         assert_eq!(draw(), draw());
         assert!(draw().contains(&0) && draw().contains(&1));

@@ -11,6 +11,7 @@ use super::listen::{self, HttpServer};
 use super::state::{RestartMode, State};
 use super::store::Store;
 use super::tls::SimulatorTls;
+use super::turns::Turns;
 use serde_json::json;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,7 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) faults: Faults,
     pub(crate) journal: Journal,
+    pub(crate) turns: Turns,
     /// The host name of the grid master.
     pub(crate) member: String,
 }
@@ -73,6 +75,11 @@ impl Grid {
     /// The faults in force.
     pub fn faults(&self) -> &Faults {
         &self.shared.faults
+    }
+
+    /// Whose requests wait for each other.
+    pub fn turns(&self) -> &Turns {
+        &self.shared.turns
     }
 
     /// The requests so far.
@@ -329,8 +336,8 @@ impl GridBuilder {
         }
         state.publish();
         let faults = Faults::seeded(self.seed);
-        let shared =
-            Shared { state: Mutex::new(state), faults, journal: Journal::new(), member: self.member };
+        let (journal, turns) = (Journal::new(), Turns::default());
+        let shared = Shared { state: Mutex::new(state), faults, journal, turns, member: self.member };
         Ok(Grid { shared: Arc::new(shared) })
     }
 }

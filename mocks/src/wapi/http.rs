@@ -62,7 +62,9 @@ impl Exchange for Shared {
 
 impl Shared {
     async fn exchange(&self, request: Request, connection: u64) -> Result<Response<Body>, ConnectionCut> {
-        let hits = self.faults.hit(&request.method, &request.uri);
+        let cookies = request.headers.get(header::COOKIE).and_then(|value| value.to_str().ok());
+        self.turns.take(cookies).await;
+        let hits = self.faults.hit(&targets(&request));
         let delay: Duration = hits.iter().filter_map(|fault| fault.delay()).sum();
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
@@ -96,7 +98,14 @@ impl Shared {
             }
             Fault::Forbidden => pages::forbidden(path(&request.uri)),
             Fault::Unavailable => pages::unavailable(),
+            Fault::Busy(pause) => {
+                pages::with_header(pages::unavailable(), header::RETRY_AFTER, HeaderValue::from_static(pause))
+            }
             Fault::BadGateway => pages::bad_gateway(),
+            Fault::Refuse(text) => {
+                let blank = self.state().rules.blank_after_comma;
+                pages::refusal(&WapiError::Conflict(text.to_owned()), blank)
+            }
             Fault::LoginPage => pages::login_page(),
             Fault::MetaRefresh => pages::meta_refresh(&self.member),
             Fault::ResetAfterCommit | Fault::ResetBeforeCommit | Fault::Slow(_) => {
@@ -194,6 +203,23 @@ fn parse_body(body: &[u8]) -> Result<Option<Value>, WapiError> {
     })?;
     let value = serde_json::from_str(text);
     value.map(Some).map_err(|error| WapiError::JsonDecoding(format!("JSON Decoding: {error}")))
+}
+
+/// What a request is for faults: itself, and of a batch each operation in it, with the type that the batch is about.
+fn targets(request: &Request) -> Vec<(String, String)> {
+    let mut targets = vec![(request.method.clone(), request.uri.clone())];
+    if !path(&request.uri).ends_with("/request") {
+        return targets;
+    }
+    let operations: Vec<Value> = serde_json::from_slice(&request.body).unwrap_or_default();
+    let text = |operation: &Value, member| operation[member].as_str().unwrap_or_default().to_owned();
+    let about = operations.first().map(|operation| text(operation, "object")).unwrap_or_default();
+    targets.extend(operations.iter().map(|operation| {
+        let object = text(operation, "object");
+        let object = if object.starts_with("##STATE:") { about.clone() } else { object };
+        (text(operation, "method"), format!("/{object}?"))
+    }));
+    targets
 }
 
 fn is_logout(request: &Request) -> bool {

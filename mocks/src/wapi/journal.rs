@@ -1,5 +1,6 @@
 //! What was asked of the grid, for tests to look at. Secrets never get in here.
 
+use serde_json::Value;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -32,9 +33,16 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether the method is one that may write.
+    /// Whether the method is one that may write. A batch is one if an operation in it is.
     pub fn is_write(&self) -> bool {
-        matches!(self.method.as_str(), "POST" | "PUT" | "DELETE") && !self.uri.ends_with("/logout")
+        let writes = matches!(self.method.as_str(), "POST" | "PUT" | "DELETE");
+        writes && !self.uri.ends_with("/logout") && !self.is_batch_of_reads()
+    }
+
+    fn is_batch_of_reads(&self) -> bool {
+        let body = self.body.as_deref().filter(|_| self.uri.ends_with("/request"));
+        let operations = body.and_then(|body| serde_json::from_str::<Vec<Value>>(body).ok());
+        operations.is_some_and(|all| all.iter().all(|operation| operation["method"] == "GET"))
     }
 }
 

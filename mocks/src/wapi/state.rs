@@ -137,6 +137,16 @@ impl State {
         &self.served
     }
 
+    /// Whether a restart is needed, as the grid's list of requests for restarts has it.
+    pub(crate) fn refresh_restart_requests(&mut self) {
+        let needed = if self.needs_restart() { "YES" } else { "NO" };
+        let object = self.store.of_type("grid:servicerestart:request").next().cloned();
+        if let Some(mut object) = object {
+            object.fields.insert("needed".to_owned(), needed.into());
+            self.store.replace(object.id, object.fields);
+        }
+    }
+
     /// `restartservicestatus` shows what was true when it was last requested.
     pub(crate) fn refresh_restart_status(&mut self) {
         let status = if self.needs_restart() { "YES" } else { "NO" };

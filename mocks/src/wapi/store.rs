@@ -48,6 +48,8 @@ impl Store {
         store.seed("member", json!({"host_name": member}));
         store.seed("networkview", json!({"name": "default", "is_default": true}));
         store.seed("view", json!({"name": "default", "is_default": true}));
+        let waiting = json!({"service": "DNS", "needed": "NO", "member": member});
+        store.seed("grid:servicerestart:request", waiting);
         store.seed("restartservicestatus", json!({"dns_status": "NO_REQUEST", "member": member}));
         store
     }
@@ -87,7 +89,7 @@ impl Store {
 
     fn touched(&mut self, kind: &ObjectType) {
         // The status of services is looked at, not configured.
-        if kind.name == "restartservicestatus" {
+        if matches!(kind.name, "restartservicestatus" | "grid:servicerestart:request") {
             return;
         }
         self.revision += 1;

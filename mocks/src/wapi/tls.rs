@@ -4,8 +4,9 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
-use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,9 @@ pub struct SimulatorTls {
     ca_pem: String,
     ca_file: Option<PathBuf>,
     server: Arc<ServerConfig>,
+    client_pem: String,
+    certificates: (CertificateDer<'static>, Vec<CertificateDer<'static>>),
+    key: Vec<u8>,
 }
 
 /// The certificates could not be made.
@@ -40,7 +44,8 @@ impl SimulatorTls {
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         authority.distinguished_name.push(DnType::CommonName, "simulator CA");
         let key = KeyPair::generate()?;
-        let ca_pem = authority.self_signed(&key)?.pem();
+        let ca = authority.self_signed(&key)?;
+        let ca_pem = ca.pem();
         let issuer = Issuer::new(authority, key);
 
         let all_names = ["127.0.0.1", "localhost"].iter().chain(names).map(|name| (*name).to_owned());
@@ -52,15 +57,33 @@ impl SimulatorTls {
         let key = KeyPair::generate()?;
         let certificate = leaf.signed_by(&key, &issuer)?;
 
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let mut server = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], private)?;
-        // The WAPI speaks HTTP/1.1; no HTTP/2 has been seen.
-        server.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { ca_pem, ca_file: None, server: Arc::new(server) })
+        let mut client = CertificateParams::new(Vec::new())?;
+        client.distinguished_name.push(DnType::CommonName, "svc-dns");
+        client.use_authority_key_identifier_extension = true;
+        client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let client_key = KeyPair::generate()?;
+        let client_pem = client.signed_by(&client_key, &issuer)?.pem() + &client_key.serialize_pem();
+
+        let certificates = (ca.der().clone(), vec![certificate.der().clone()]);
+        let key = key.serialize_der();
+        let server = Arc::new(server_config(&certificates.1, &key, None)?);
+        Ok(Self { ca_pem, ca_file: None, server, client_pem, certificates, key })
+    }
+
+    /// The same server, which lets nobody in without a certificate of the same authority.
+    ///
+    /// # Errors
+    /// When the TLS library refuses the authority.
+    pub fn requiring_client_certificates(mut self) -> Result<Self, TlsError> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.certificates.0.clone())?;
+        self.server = Arc::new(server_config(&self.certificates.1, &self.key, Some(roots))?);
+        Ok(self)
+    }
+
+    /// A client's certificate and its key, signed by the same authority.
+    pub fn client_pem(&self) -> &str {
+        &self.client_pem
     }
 
     /// Writes the authority's certificate where a client can load it.
@@ -86,6 +109,30 @@ impl SimulatorTls {
     pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.server)
     }
+}
+
+/// With roots, clients must show a certificate that leads to one of them.
+fn server_config(
+    chain: &[CertificateDer<'static>],
+    key: &[u8],
+    clients: Option<RootCertStore>,
+) -> Result<ServerConfig, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.to_vec()));
+    let verifier = match clients {
+        None => WebPkiClientVerifier::no_client_auth(),
+        Some(roots) => {
+            let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+            builder.build().map_err(|error| rustls::Error::General(error.to_string()))?
+        }
+    };
+    let mut server = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain.to_vec(), private)?;
+    // The WAPI speaks HTTP/1.1; no HTTP/2 has been seen.
+    server.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(server)
 }
 
 impl std::fmt::Debug for SimulatorTls {

@@ -202,6 +202,65 @@ const RECORD_SRV: &[Field] = &[
     EXTATTRS,
 ];
 
+const RECORD_CAA: &[Field] = &[
+    NAME,
+    Field::new("ca_flag", Kind::Uint, "rwus").search("=").base(),
+    Field::new("ca_tag", Kind::Text, "rwus").search("=:~").base().required(),
+    Field::new("ca_value", Kind::Text, "rwus").search("=:~").base().required(),
+    ZONE_VIEW,
+    ZONE,
+    COMMENT,
+    CREATOR,
+    DISABLE,
+    EXTATTRS,
+];
+
+const RECORD_DNAME: &[Field] = &[
+    NAME,
+    Field::new("target", Kind::Name, "rwus").search("=:~").base().required(),
+    ZONE_VIEW,
+    ZONE,
+    COMMENT,
+    CREATOR,
+    DISABLE,
+    EXTATTRS,
+];
+
+const RECORD_NAPTR: &[Field] = &[
+    NAME,
+    Field::new("order", Kind::Uint, "rwus").search("=").base().required(),
+    Field::new("preference", Kind::Uint, "rwus").search("=").base().required(),
+    Field::new("replacement", Kind::Text, "rwus").search("=:~").base().required(),
+    ZONE_VIEW,
+    ZONE,
+    COMMENT,
+    CREATOR,
+    DISABLE,
+    EXTATTRS,
+];
+
+const RECORD_PTR: &[Field] = &[
+    NAME,
+    Field::new("ptrdname", Kind::Name, "rwus").search("=:~").base().required(),
+    ZONE_VIEW,
+    ZONE,
+    COMMENT,
+    CREATOR,
+    DISABLE,
+    EXTATTRS,
+];
+
+const RECORD_TLSA: &[Field] = &[
+    NAME,
+    Field::new("certificate_data", Kind::Text, "rwus").search("=").base().required(),
+    ZONE_VIEW,
+    ZONE,
+    COMMENT,
+    CREATOR,
+    DISABLE,
+    EXTATTRS,
+];
+
 const RECORD_HOST: &[Field] = &[
     NAME,
     Field::new("ipv4addrs", Kind::HostIpv4, "rwu").base(),
@@ -281,6 +340,16 @@ const RESTART_STATUS: &[Field] = &[
     Field::new("member", Kind::Text, "rs").search("=").base(),
 ];
 
+/// What waits for a restart, as clients generated from the vendor's schema know it.
+const RESTART_REQUESTS: &[Field] = &[
+    Field::new("member", Kind::Text, "rs").search("=").base(),
+    Field::new("service", Kind::Text, "rs").search("=").base(),
+    Field::new("needed", Kind::Text, "r").base(),
+    Field::new("state", Kind::Text, "r").base().unset(Unset::Text("NEW")),
+    Field::new("result", Kind::Text, "r"),
+    Field::new("error", Kind::Text, "r"),
+];
+
 const NS_GROUP_DELEGATION: &[Field] = &[
     Field::new("name", Kind::Text, "rwus").search("=:~").base().required(),
     Field::new("delegate_to", Kind::Servers, "rwu").base().required(),
@@ -292,16 +361,22 @@ const NS_GROUP_DELEGATION: &[Field] = &[
 pub(crate) static TYPES: &[ObjectType] = &[
     ObjectType { name: "extensibleattributedef", operations: "cud", fields: ATTRIBUTE_DEFINITIONS },
     ObjectType { name: "grid", operations: "u", fields: GRIDS },
+    ObjectType { name: "grid:servicerestart:request", operations: "", fields: RESTART_REQUESTS },
     ObjectType { name: "member", operations: "u", fields: MEMBERS },
     ObjectType { name: "networkview", operations: "cud", fields: NETWORK_VIEWS },
     ObjectType { name: "nsgroup:delegation", operations: "cud", fields: NS_GROUP_DELEGATION },
     ObjectType { name: "record:a", operations: "cud", fields: RECORD_A },
     ObjectType { name: "record:aaaa", operations: "cud", fields: RECORD_AAAA },
+    ObjectType { name: "record:caa", operations: "cud", fields: RECORD_CAA },
     ObjectType { name: "record:cname", operations: "cud", fields: RECORD_CNAME },
+    ObjectType { name: "record:dname", operations: "cud", fields: RECORD_DNAME },
     ObjectType { name: "record:host", operations: "cud", fields: RECORD_HOST },
     ObjectType { name: "record:mx", operations: "cud", fields: RECORD_MX },
+    ObjectType { name: "record:naptr", operations: "cud", fields: RECORD_NAPTR },
     ObjectType { name: "record:ns", operations: "cud", fields: RECORD_NS },
+    ObjectType { name: "record:ptr", operations: "cud", fields: RECORD_PTR },
     ObjectType { name: "record:srv", operations: "cud", fields: RECORD_SRV },
+    ObjectType { name: "record:tlsa", operations: "cud", fields: RECORD_TLSA },
     ObjectType { name: "record:txt", operations: "cud", fields: RECORD_TXT },
     ObjectType { name: "restartservicestatus", operations: "", fields: RESTART_STATUS },
     ObjectType { name: "scheduledtask", operations: "ud", fields: TASKS },

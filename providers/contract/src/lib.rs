@@ -9,4 +9,6 @@ pub mod error;
 pub mod provider;
 
 pub use error::{ProviderError, Retry};
-pub use provider::{Approval, Capabilities, Disposition, Observe, Provider, ProviderId, Receipt, Scope};
+pub use provider::{
+    Approval, Capabilities, Disposition, Observe, Provider, ProviderId, Receipt, Scope, Service,
+};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gslb_core::beneath::Beneath;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
@@ -26,6 +27,24 @@ pub trait Observe: Send + Sync {
     /// # Errors
     /// Anything else, a missing parent zone or view included.
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError>;
+
+    /// Asks whether the backend serves what it holds. Asked only while a delegation is written and not served, so it
+    /// may cost a few requests.
+    ///
+    /// # Errors
+    /// The backend does not say.
+    async fn service(&self) -> Result<Service, ProviderError> {
+        Ok(Service::Untold)
+    }
+
+    /// Reads what would disappear from DNS if the zone, which is absent, were delegated. Asked only before a delegation
+    /// is made. Where a delegation hides nothing that the backend knows of, nothing is read.
+    ///
+    /// # Errors
+    /// It could not be read completely.
+    async fn beneath(&self, _scope: &Scope) -> Result<Beneath, ProviderError> {
+        Ok(Beneath::default())
+    }
 }
 
 /// Writes to a backend.
@@ -50,6 +69,14 @@ pub trait Provider: Observe {
     /// The backend does not say.
     async fn approval(&self, _zone: &DomainName, _reference: &str) -> Result<Approval, ProviderError> {
         Ok(Approval::Over)
+    }
+
+    /// Restarts those services of the backend that need it. Called only where [`Capabilities::restarts`] says so.
+    ///
+    /// # Errors
+    /// It was not done, or that is not known.
+    async fn restart(&self) -> Result<(), ProviderError> {
+        Ok(())
     }
 
     /// Gives back what the provider holds at its backend, such as a session. Called once, when the daemon stops.
@@ -90,6 +117,22 @@ pub struct Capabilities {
     /// Each cluster has an object of its own, which holds the NS set of the whole fleet and this cluster's glue. Else
     /// all clusters write one object, each its own entry.
     pub own_object: bool,
+    /// The settings allow to restart the backend's services where that is needed to serve a change.
+    pub restarts: bool,
+}
+
+/// Whether a backend serves what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Service {
+    /// It does not tell, or it is not of the kind that needs a restart.
+    Untold,
+    /// It serves all it holds.
+    Current,
+    /// Changes wait for a restart of services.
+    NeedsRestart {
+        /// The sentence for the user: where, and what follows.
+        text: String,
+    },
 }
 
 /// Which delegation to read.

@@ -52,6 +52,8 @@ pub(crate) enum Kind {
     /// The grid has not taken the request in: no connection, or "temporarily unavailable". A read may be sent
     /// again; a write was not made.
     Untaken,
+    /// Who answers is not the Grid Master and says so. Nothing was done.
+    Elsewhere,
     /// A read may be sent again; a write may have been made.
     Passing,
     /// As `Passing`, but the wait was long already, and the write may still be made.
@@ -65,6 +67,21 @@ pub(crate) enum Kind {
 impl Failure {
     pub(crate) fn last(error: ProviderError) -> Self {
         Self { kind: Kind::Final, error }
+    }
+
+    /// Whether another address of the grid may be the master.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        match self.kind {
+            Kind::Elsewhere => true,
+            Kind::Untaken | Kind::Passing | Kind::Slow => {
+                matches!(self.error, ProviderError::Unavailable { .. })
+            }
+            Kind::ReferenceGone | Kind::Duplicate | Kind::Final | Kind::Here => false,
+        }
+    }
+
+    fn elsewhere(error: ProviderError) -> Self {
+        Self { kind: Kind::Elsewhere, error }
     }
 
     /// Something on our side keeps the request from being sent.
@@ -111,7 +128,7 @@ fn success(host: &str, answer: &Answer) -> Result<Value, Failure> {
         });
     }
     Err(match refresh_target(&answer.body) {
-        Some(target) => Failure::last(ProviderError::Misconfigured {
+        Some(target) => Failure::elsewhere(ProviderError::Misconfigured {
             text: format!(
                 "Infoblox at {host} is not the Grid Master, it refers to {target}; set INFOBLOX_GRID_HOST to the Grid Master"
             ),
@@ -129,7 +146,7 @@ fn unexpected(text: String) -> Failure {
 
 fn redirected(host: &str, answer: &Answer) -> Failure {
     let target = answer.location.as_deref().map_or("another address".to_owned(), quote);
-    Failure::last(ProviderError::Misconfigured {
+    Failure::elsewhere(ProviderError::Misconfigured {
         text: format!(
             "Infoblox at {host} redirects to {target} (HTTP {}), which is not followed; set INFOBLOX_GRID_HOST and INFOBLOX_WAPI_PORT to the Grid Master's API",
             answer.status.as_u16()

@@ -34,7 +34,7 @@ fn a_candidate_is_told_from_the_master_and_its_target_named() {
     assert_eq!(
         failure(200, "text/html", page),
         (
-            Kind::Final,
+            Kind::Elsewhere,
             "Misconfigured",
             "Infoblox at gm.example.com is not the Grid Master, it refers to https://192.0.2.9/; set INFOBLOX_GRID_HOST to the Grid Master".into()
         )

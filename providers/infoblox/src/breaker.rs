@@ -1,5 +1,7 @@
 //! Stops asking a grid that does not answer, for a growing, bounded time.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 /// Failures in a row before requests are held back: one pass of a few zones, so that a single hiccup does not
@@ -51,6 +53,13 @@ impl Breaker {
         }
     }
 
+    /// The grid itself says for how long it is away.
+    pub(crate) fn told(&mut self, outage: Outage, pause: Duration, now: Timestamp) {
+        let until = now.saturating_add(pause).unwrap_or(now);
+        let held = self.open.as_ref().map_or(until, |(held, _)| (*held).max(until));
+        self.open = Some((held, outage));
+    }
+
     fn pause(&self) -> SignedDuration {
         let doublings = self.failures.saturating_sub(THRESHOLD).min(8);
         FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE)
@@ -79,6 +88,14 @@ mod tests {
     fn four_failures_hold_nothing_back_and_the_fifth_does() {
         assert_eq!(failing(4).admit(at(0)), Ok(()));
         assert_eq!(failing(5).admit(at(1)), Err((SignedDuration::from_secs(1), outage())));
+    }
+
+    #[test]
+    fn a_grid_that_says_for_how_long_it_is_away_is_asked_after_that() {
+        let mut breaker = failing(1);
+        breaker.told(outage(), Duration::from_secs(60), at(0));
+        assert_eq!(breaker.admit(at(59)), Err((SignedDuration::from_secs(1), outage())));
+        assert_eq!(breaker.admit(at(60)), Ok(()));
     }
 
     #[test]

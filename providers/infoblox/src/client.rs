@@ -1,13 +1,16 @@
 //! HTTP only: sends one request as somebody, and says what came back.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable};
 use gslb_provider_contract::ProviderError;
 use jiff::Timestamp;
-use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Certificate, Method, RequestBuilder, Response, StatusCode, redirect};
+use reqwest::header::{
+    CONTENT_TYPE, COOKIE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+};
+use reqwest::{Certificate, Identity, Method, RequestBuilder, Response, StatusCode, redirect};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -17,8 +20,9 @@ use crate::breaker::{Breaker, Outage};
 use crate::calls::{CallObserver, Operation};
 use crate::credentials::Credential;
 use crate::login::{LoginGate, LoginMemory};
+use crate::retry_after;
 use crate::session::{self, Session};
-use crate::settings::{Settings, SetupError};
+use crate::settings::{GridAddress, Settings, SetupError};
 use crate::transport;
 
 /// Requests in flight at once (reference.md §1.5: no limit is published; four is what we allow ourselves).
@@ -31,6 +35,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest reply that is read. A delegation has some kilobytes. No outside reference.
 const LARGEST_REPLY: usize = 4 * 1024 * 1024;
+
+/// Where several operations are sent as one transaction.
+pub(crate) const BATCH: &str = "request";
 
 /// One request, without a credential.
 #[derive(Debug, Clone)]
@@ -46,6 +53,8 @@ pub(crate) struct Client {
     settings: Settings,
     slots: Semaphore,
     session: Session,
+    /// Which of the grid's addresses is the master, as far as is known.
+    current: AtomicUsize,
     login: LoginGate,
     breaker: Mutex<Breaker>,
     observer: Arc<dyn CallObserver>,
@@ -63,6 +72,7 @@ impl Client {
             settings,
             slots: Semaphore::new(IN_FLIGHT),
             session: Session::default(),
+            current: AtomicUsize::new(0),
             login: LoginGate::new(memory),
             breaker: Mutex::default(),
             observer,
@@ -73,14 +83,46 @@ impl Client {
         &self.settings
     }
 
-    /// Reads, and tries again what may pass.
+    /// The address that is asked.
+    pub(crate) fn grid(&self) -> &GridAddress {
+        let grids = &self.settings.grids;
+        &grids[self.current.load(Ordering::Relaxed) % grids.len()]
+    }
+
+    /// Reads, and tries again what may pass. If the address does not answer as a master, the next one is asked, and kept.
+    /// Only reads look for the master: a write comes after one, and is sent to nobody else when it fails.
     pub(crate) async fn read(&self, target: String) -> Result<Value, Failure> {
         let request = Request { method: Method::GET, target, body: None };
+        let mut left = self.settings.grids.len();
+        loop {
+            let asked = self.current.load(Ordering::Relaxed);
+            let outcome = self.read_here(&request).await;
+            left -= 1;
+            match &outcome {
+                Err(failure) if left > 0 && failure.is_elsewhere() => self.move_on(asked, failure),
+                _ => return outcome,
+            }
+        }
+    }
+
+    /// The next address, unless another request has gone there already. A session is of one master.
+    fn move_on(&self, asked: usize, failure: &Failure) {
+        let from = self.grid().host().to_owned();
+        let next = (asked + 1) % self.settings.grids.len();
+        if self.current.compare_exchange(asked, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.session.forget();
+            let (to, error) = (self.grid().host(), &failure.error);
+            tracing::warn!(from, to, %error, "This address is not the Grid Master now; the next one is asked.");
+        }
+    }
+
+    async fn read_here(&self, request: &Request) -> Result<Value, Failure> {
+        let retries = if self.settings.grids.len() > 1 { 0 } else { READ_RETRIES };
         let pauses = ExponentialBuilder::default()
             .with_min_delay(self.settings.retry_pause)
-            .with_max_times(READ_RETRIES)
+            .with_max_times(retries)
             .with_jitter();
-        let send = || self.send(&request);
+        let send = || self.send(request);
         send.retry(pauses)
             .when(|failure: &Failure| matches!(failure.kind, Kind::Untaken | Kind::Passing))
             .adjust(|failure, pause| Some(pause?.max(hint(failure))).filter(|pause| *pause <= LONGEST_WAIT))
@@ -92,7 +134,7 @@ impl Client {
         let _slot = self.slots.acquire().await.expect("the semaphore is never closed");
         self.admit()?;
         let outcome = self.send_as_somebody(request).await;
-        let outcome = outcome.and_then(|answer| interpret(&self.settings.grid, &answer));
+        let outcome = outcome.and_then(|answer| interpret(self.grid(), &answer));
         self.note(&outcome);
         outcome
     }
@@ -108,7 +150,7 @@ impl Client {
         let answer = self.exchange(builder, None).await?;
         match answer.status.is_success() {
             true => Ok(()),
-            false => interpret(&self.settings.grid, &answer).map(drop),
+            false => interpret(self.grid(), &answer).map(drop),
         }
     }
 
@@ -123,7 +165,7 @@ impl Client {
             return Ok(answer);
         }
         let credential = self.settings.credentials.read().map_err(Failure::here)?;
-        let host = self.settings.grid.host();
+        let host = self.grid().host();
         let attempt = self.login.begin(turn, host, &credential, self.now()).await.map_err(Failure::here)?;
         let answer = self.send_with(request, &credential).await;
         match &answer {
@@ -158,7 +200,7 @@ impl Client {
 
     fn builder(&self, request: &Request) -> RequestBuilder {
         // Never `Url::join`: it takes the `record:` of a reference for a scheme.
-        let url = format!("{}/{}", self.settings.grid.base(), request.target);
+        let url = format!("{}/{}", self.grid().base(), request.target);
         let builder = self.http.request(request.method.clone(), url);
         match &request.body {
             Some(body) => builder.json(body),
@@ -173,17 +215,18 @@ impl Client {
         if let (Some(_), Ok(answer)) = (measured, &answer) {
             self.keep_session(answer);
         }
-        if let Some(request) = measured {
+        // A function is about the grid, not about a zone.
+        if let Some(request) = measured.filter(|request| !request.target.contains("?_function=")) {
             let status = answer.as_ref().ok().map(|answer| answer.status.as_u16());
-            let success = answer.as_ref().is_ok_and(|answer| interpret(&self.settings.grid, answer).is_ok());
-            self.observer.on_call(operation(&request.method), success, started.elapsed());
+            let success = answer.as_ref().is_ok_and(|answer| interpret(self.grid(), answer).is_ok());
+            self.observer.on_call(operation(request), success, started.elapsed());
             tracing::debug!(method = %request.method, target = %request.target, status, "Called WAPI.");
         }
         answer
     }
 
     async fn answer(&self, builder: RequestBuilder) -> Result<Answer, Failure> {
-        let host = self.settings.grid.host();
+        let host = self.grid().host();
         let failed = |error| transport::failure(host, error);
         let mut response = builder.send().await.map_err(failed)?;
         let mut body = vec![];
@@ -194,7 +237,7 @@ impl Client {
                 return Err(Failure { kind: Kind::Slow, error: ProviderError::Unexpected { text } });
             }
         }
-        Ok(answer(&response, body))
+        Ok(answer(&response, body, self.now()))
     }
 
     /// Takes over the session of a reply whose request was let in: a rejected one, a page and a log-out set cookies
@@ -227,8 +270,12 @@ impl Client {
             return;
         }
         match outcome.as_ref().map_err(|failure| &failure.error) {
-            Err(ProviderError::Unavailable { text, .. }) => {
+            Err(ProviderError::Unavailable { text, retry_after, .. }) => {
                 breaker.failed(Outage::Unavailable(text.clone()), now);
+                // A shorter pause the read makes that met it.
+                if let Some(pause) = retry_after.filter(|pause| *pause > LONGEST_WAIT) {
+                    breaker.told(Outage::Unavailable(text.clone()), pause, now);
+                }
             }
             Err(ProviderError::Forbidden { text }) => breaker.failed(Outage::Forbidden(text.clone()), now),
             Ok(_) | Err(_) => breaker.succeeded(),
@@ -261,7 +308,10 @@ fn build(settings: &Settings) -> Result<reqwest::Client, SetupError> {
         }
         roots.extend(certificates);
     }
-    let builder = reqwest::Client::builder()
+    if settings.grids.is_empty() {
+        return Err(SetupError::NoGrid);
+    }
+    let mut builder = reqwest::Client::builder()
         .user_agent(concat!("gslb-bridge/", env!("CARGO_PKG_VERSION")))
         .http1_only()
         .https_only(true)
@@ -270,29 +320,40 @@ fn build(settings: &Settings) -> Result<reqwest::Client, SetupError> {
         .connect_timeout(CONNECT_TIMEOUT.min(settings.request_timeout))
         .pool_max_idle_per_host(IN_FLIGHT)
         .tls_certs_merge(roots);
+    if let Some(pem) = &settings.client_certificate {
+        let identity = Identity::from_pem(pem.expose_secret());
+        let problem = |error: reqwest::Error| SetupError::ClientCertificate { problem: error.to_string() };
+        // Shown in the first handshake, when the server asks: this TLS stack never renegotiates.
+        builder = builder.identity(identity.map_err(problem)?);
+    }
     builder.build().map_err(|error| SetupError::Client { problem: error.to_string() })
 }
 
-fn operation(method: &Method) -> Operation {
-    match method.as_str() {
-        "POST" => Operation::ZoneCreate,
-        "PUT" => Operation::ZoneUpdate,
-        "DELETE" => Operation::ZoneDelete,
-        _ => Operation::ZoneRead,
+fn operation(request: &Request) -> Operation {
+    let is_get = |operation: &Value| operation["method"] == "GET";
+    let operations = request.body.as_ref().and_then(Value::as_array).filter(|_| request.target == BATCH);
+    match (request.method.as_str(), operations) {
+        (_, Some(all)) if all.iter().all(is_get) => Operation::ZoneRead,
+        (_, Some(all)) if all.iter().any(|operation| operation["method"] == "DELETE") => {
+            Operation::ZoneDelete
+        }
+        (_, Some(_)) => Operation::ZoneUpdate,
+        ("POST", None) => Operation::ZoneCreate,
+        ("PUT", None) => Operation::ZoneUpdate,
+        ("DELETE", None) => Operation::ZoneDelete,
+        (_, None) => Operation::ZoneRead,
     }
 }
 
-fn answer(response: &Response, body: Vec<u8>) -> Answer {
+fn answer(response: &Response, body: Vec<u8>, now: Timestamp) -> Answer {
     let headers = response.headers();
     Answer {
         status: response.status(),
         content_type: header(headers, &CONTENT_TYPE).unwrap_or_default(),
         location: header(headers, &LOCATION),
         session: session::cookie_of(headers),
-        // A date is not understood; then the usual pause applies.
         retry_after: header(headers, &RETRY_AFTER)
-            .and_then(|s| s.trim().parse().ok())
-            .map(Duration::from_secs),
+            .and_then(|text| retry_after::pause(&text, header(headers, &DATE).as_deref(), now)),
         body: String::from_utf8_lossy(&body).into_owned(),
     }
 }

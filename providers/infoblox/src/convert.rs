@@ -7,6 +7,7 @@ use gslb_core::delegation::{Delegation, ObservedDelegation, Obstacle, Presence, 
 use gslb_core::name::DomainName;
 use gslb_core::ttl::Ttl;
 
+use crate::swap::REVISION;
 use crate::wire::{ExtServer, ZoneDelegated};
 
 /// A zone in the grid that cannot be read without guessing, so nothing is concluded from it.
@@ -71,7 +72,7 @@ fn obstacles(found: &ZoneDelegated) -> BTreeSet<Obstacle> {
 
 fn kept_settings(found: &ZoneDelegated) -> BTreeSet<String> {
     let comment = found.comment.as_deref().is_some_and(|text| !text.is_empty());
-    let extattrs = found.extattrs.as_ref().is_some_and(|map| !map.is_empty());
+    let extattrs = found.extattrs.as_ref().is_some_and(|map| map.keys().any(|name| name != REVISION));
     let all = [(comment, "comment"), (extattrs, "extattrs")];
     all.into_iter().filter(|(set, _)| *set).map(|(_, name)| name.to_owned()).collect()
 }

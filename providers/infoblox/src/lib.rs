@@ -1,22 +1,32 @@
 //! Infoblox WAPI as a provider of zone delegations.
 //!
 //! Modules in reading order: [`settings`] and [`credentials`] (what an operator gives), [`provider`] (the
-//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `wire` and `convert`
+//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `swap` with
+//! `entries` and `revision` (a write that keeps what others write meanwhile), `task` (a write
+//! that somebody has to approve), `beneath` (what a new delegation would hide), `service` (whether
+//! the grid serves what it holds), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
 //! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring).
 
 mod absence;
 mod answer;
+mod beneath;
 mod breaker;
 pub mod calls;
 mod client;
 mod convert;
 pub mod credentials;
+mod entries;
 pub mod login;
 mod lower;
 pub mod provider;
+mod retry_after;
+mod revision;
+mod service;
 mod session;
 pub mod settings;
+mod swap;
+mod task;
 mod transport;
 mod wire;
 

@@ -144,7 +144,12 @@ fn unusable(source: BoxError) -> ProviderError {
 
 fn new_salt() -> Result<Salt, ProviderError> {
     let mut bytes = [0; 16];
-    let random = rustls::crypto::ring::default_provider().secure_random;
-    random.fill(&mut bytes).map_err(|_| unusable("the system gives no random numbers".into()))?;
+    random(&mut bytes)?;
     Ok(Salt::new(bytes))
+}
+
+/// Fills with random bytes.
+pub(crate) fn random(bytes: &mut [u8]) -> Result<(), ProviderError> {
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    random.fill(bytes).map_err(|_| unusable("the system gives no random numbers".into()))
 }

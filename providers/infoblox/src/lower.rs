@@ -5,9 +5,11 @@ use std::net::IpAddr;
 use gslb_core::change::Change;
 use gslb_core::delegation::Delegation;
 use gslb_core::name::DomainName;
+use gslb_core::ttl::Ttl;
 use serde_json::Value;
 
 use crate::convert::{Unreadable, server};
+use crate::swap::REVISION;
 use crate::wire::{ExtServer, NewServers, NewZone, ZoneDelegated};
 
 /// Written on creation and never again (F-61).
@@ -19,8 +21,52 @@ const READ_ONLY: [&str; 1] = ["shared_with_ms_parent_delegation"];
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Write {
     Create { body: Value },
-    Update { reference: String, body: Value },
-    Delete { reference: String },
+    Edit(Edit),
+}
+
+/// A write to a zone that is there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Edit {
+    Update {
+        /// The whole new list; nothing if it stays.
+        delegate_to: Option<Vec<ExtServer>>,
+        ttl: Option<Ttl>,
+    },
+    Delete,
+}
+
+impl Edit {
+    /// What is sent for an update.
+    pub(crate) fn body(&self) -> Value {
+        match self {
+            Self::Update { delegate_to, ttl } => json(&NewServers {
+                delegate_to: delegate_to.clone(),
+                delegated_ttl: ttl.map(Ttl::as_secs),
+                use_delegated_ttl: ttl.map(|_| true),
+            }),
+            Self::Delete => Value::Null,
+        }
+    }
+}
+
+/// Body of a POST that makes a zone again as it was, with these entries.
+pub(crate) fn restored(zone: &ZoneDelegated, delegate_to: Vec<ExtServer>) -> Value {
+    let mut body = serde_json::json!({
+        "fqdn": zone.fqdn, "view": zone.view, "zone_format": "FORWARD",
+        "delegate_to": delegate_to.iter().map(writable).collect::<Vec<_>>(),
+        "disable": zone.disable == Some(true),
+    });
+    if let (Some(true), Some(ttl)) = (zone.use_delegated_ttl, zone.delegated_ttl) {
+        body["delegated_ttl"] = ttl.into();
+        body["use_delegated_ttl"] = true.into();
+    }
+    if let Some(comment) = zone.comment.as_deref().filter(|comment| !comment.is_empty()) {
+        body["comment"] = comment.into();
+    }
+    if let Some(attributes) = zone.extattrs.as_ref().filter(|attributes| !attributes.is_empty()) {
+        body["extattrs"] = attributes.clone().into();
+    }
+    body
 }
 
 /// Nothing if the object that the change needs is not there.
@@ -31,20 +77,21 @@ pub(crate) fn lower(
     change: &Change,
     found: Option<&ZoneDelegated>,
     view: &str,
+    revision: Option<String>,
 ) -> Result<Option<Write>, Unreadable> {
     Ok(match (change, found) {
-        (Change::Create { after }, None) => Some(Write::Create { body: new_zone(after, view) }),
+        (Change::Create { after }, None) => Some(Write::Create { body: new_zone(after, view, revision) }),
         (Change::Replace { after, .. }, Some(found)) => {
-            let delegate_to = merged(after, found)?;
-            let body = json(&NewServers { delegate_to });
-            Some(Write::Update { reference: found.reference.clone(), body })
+            let entries_change = !change.added().is_empty() || !change.removed().is_empty();
+            let delegate_to = entries_change.then(|| merged(after, found)).transpose()?;
+            Some(Write::Edit(Edit::Update { delegate_to, ttl: change.sets_ttl() }))
         }
-        (Change::Delete { .. }, Some(found)) => Some(Write::Delete { reference: found.reference.clone() }),
+        (Change::Delete { .. }, Some(_)) => Some(Write::Edit(Edit::Delete)),
         (Change::Create { .. }, Some(_)) | (Change::Replace { .. } | Change::Delete { .. }, None) => None,
     })
 }
 
-fn new_zone(after: &Delegation, view: &str) -> Value {
+fn new_zone(after: &Delegation, view: &str, revision: Option<String>) -> Value {
     let delegate_to = after.pairs().into_iter().map(entry).collect();
     json(&NewZone {
         fqdn: after.zone.as_str(),
@@ -54,6 +101,7 @@ fn new_zone(after: &Delegation, view: &str) -> Value {
         delegated_ttl: after.ttl.map(|ttl| ttl.as_secs()),
         use_delegated_ttl: after.ttl.map(|_| true),
         comment: COMMENT,
+        extattrs: revision.map(|revision| serde_json::json!({REVISION: {"value": revision}})),
     })
 }
 
@@ -97,7 +145,6 @@ fn json(body: &impl serde::Serialize) -> Value {
 mod tests {
     use super::*;
     use gslb_core::delegation::Servers;
-    use gslb_core::ttl::Ttl;
     use serde_json::json;
 
     fn delegation(entries: &[(&str, &[&str])]) -> Delegation {
@@ -127,7 +174,7 @@ mod tests {
                 {"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.53"},
                 {"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.54"}],
             "delegated_ttl": 30, "use_delegated_ttl": true, "comment": "created by gslb-bridge"});
-        assert_eq!(lower(&Change::Create { after }, None, "default"), Ok(Some(Write::Create { body })));
+        assert_eq!(lower(&Change::Create { after }, None, "default", None), Ok(Some(Write::Create { body })));
     }
 
     /// Conformance 71; F-61.
@@ -145,14 +192,13 @@ mod tests {
         ]);
         let mut after = before.clone();
         after.servers.extend(delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.53"])]).servers);
-        let Ok(Some(Write::Update { reference, body })) =
-            lower(&Change::Replace { before, after }, Some(&found), "default")
+        let Ok(Some(Write::Edit(edit))) =
+            lower(&Change::Replace { before, after }, Some(&found), "default", None)
         else {
             panic!("an update")
         };
-        assert_eq!(reference, "zone_delegated/ZG5z:cloud.example.com/Medium%2FHigh%20Trust");
         assert_eq!(
-            body,
+            edit.body(),
             json!({"delegate_to": [
                 {"name": "ns1.isp.example", "address": "203.0.113.53", "stealth": true, "tsig_key_name": "k"},
                 {"name": "NS2.isp.example.", "address": "203.0.113.54"},
@@ -160,12 +206,26 @@ mod tests {
         );
     }
 
+    /// F-61.
+    #[test]
+    fn a_first_ttl_is_sent_with_its_flag_and_without_the_list_if_that_stays() {
+        let found = zone(json!([{"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.53"}]));
+        let after = delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.53"])]);
+        let before = Delegation { ttl: None, ..after.clone() };
+        let Ok(Some(Write::Edit(edit))) =
+            lower(&Change::Replace { before, after }, Some(&found), "default", None)
+        else {
+            panic!("an update")
+        };
+        assert_eq!(edit.body(), json!({"delegated_ttl": 30, "use_delegated_ttl": true}));
+    }
+
     #[test]
     fn a_deletion_needs_the_object_and_a_creation_its_absence() {
         let ours = delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.53"])]);
         let found = zone(json!([]));
-        assert_eq!(lower(&Change::Delete { before: ours.clone() }, None, "default"), Ok(None));
-        assert_eq!(lower(&Change::Create { after: ours }, Some(&found), "default"), Ok(None));
+        assert_eq!(lower(&Change::Delete { before: ours.clone() }, None, "default", None), Ok(None));
+        assert_eq!(lower(&Change::Create { after: ours }, Some(&found), "default", None), Ok(None));
     }
 
     #[test]
@@ -173,7 +233,7 @@ mod tests {
         let found = zone(json!([{"name": "ns1.isp.example", "address": "not-one"}]));
         let before = delegation(&[]);
         let after = delegation(&[("gslb-ns-eu-cloud.example.com", &["192.0.2.53"])]);
-        let refused = lower(&Change::Replace { before, after }, Some(&found), "default").unwrap_err();
+        let refused = lower(&Change::Replace { before, after }, Some(&found), "default", None).unwrap_err();
         assert!(refused.to_string().contains("ns1.isp.example"), "{refused}");
     }
 }

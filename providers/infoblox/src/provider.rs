@@ -1,16 +1,18 @@
 //! The contract, kept at an Infoblox grid: look up, compare, write once, read back.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
 use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
     Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+    Service,
 };
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -23,9 +25,11 @@ use crate::client::{Client, Request};
 use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
+use crate::revision::Revisions;
 use crate::settings::{Settings, SetupError};
+use crate::task::Task;
 use crate::wire::{
-    RETURN_FIELDS, SCHEDULED_TASK, ScheduledTask, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
+    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
 };
 
 /// What a grid may need beyond the time-out of a request: some for its own queue and for the way there. A request
@@ -36,24 +40,11 @@ const AFTERMATH_MARGIN: Duration = Duration::from_secs(5);
 pub struct Infoblox {
     id: ProviderId,
     capabilities: Capabilities,
-    client: Client,
+    pub(crate) client: Client,
     absences: Absences,
+    pub(crate) revisions: Revisions,
     /// Writes that became tasks for somebody to approve, by zone.
-    tasks: Mutex<BTreeMap<DomainName, Task>>,
-}
-
-#[derive(Clone)]
-struct Task {
-    change: Change,
-    reference: String,
-}
-
-/// How a task stands.
-enum TaskState {
-    Waiting,
-    /// It was carried out, or the grid has forgotten it.
-    Over,
-    Rejected(String),
+    pub(crate) tasks: Mutex<BTreeMap<DomainName, Task>>,
 }
 
 impl Infoblox {
@@ -72,9 +63,10 @@ impl Infoblox {
     ) -> Result<Self, SetupError> {
         Ok(Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: false },
+            capabilities: Capabilities { own_object: false, restarts: settings.restarts },
             client: Client::new(settings, memory, observer)?,
             absences: Absences::default(),
+            revisions: Revisions::default(),
             tasks: Mutex::default(),
         })
     }
@@ -87,13 +79,13 @@ impl Infoblox {
         self.client.logout().await.map_err(|failure| failure.error)
     }
 
-    fn view(&self) -> &str {
+    pub(crate) fn view(&self) -> &str {
         &self.client.settings().view
     }
 
     /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57), which
     /// is not an absence yet.
-    async fn look_up(&self, zone: &DomainName) -> Result<Option<ZoneDelegated>, Failure> {
+    pub(crate) async fn look_up(&self, zone: &DomainName) -> Result<Option<ZoneDelegated>, Failure> {
         let target = search(ZONE_DELEGATED, zone, self.view(), RETURN_FIELDS);
         let mut found: Vec<ZoneDelegated> = self.parse(self.client.read(target).await?)?;
         let exact =
@@ -109,7 +101,7 @@ impl Infoblox {
 
     /// The delegation, or nothing if it is surely not there. `parent` is the zone that should hold it; without it,
     /// any zone around it will do.
-    async fn stands(
+    pub(crate) async fn stands(
         &self,
         zone: &DomainName,
         parent: Option<&DomainName>,
@@ -145,46 +137,41 @@ impl Infoblox {
         let text = format!(
             "the parent zone{parent} of {zone} was not found in view {} of Infoblox at {}, or is not visible to the account; create it, set INFOBLOX_DNS_VIEW to the view that has it, or let the account read it",
             self.view(),
-            self.client.settings().grid.host()
+            self.client.grid().host()
         );
         Failure::last(ProviderError::Misconfigured { text })
     }
 
-    fn presence(&self, found: Option<&ZoneDelegated>, zone: &DomainName) -> Result<Presence, ProviderError> {
+    pub(crate) fn presence(
+        &self,
+        found: Option<&ZoneDelegated>,
+        zone: &DomainName,
+    ) -> Result<Presence, ProviderError> {
         convert::presence(found, zone).map_err(unreadable)
     }
 
-    fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
+    pub(crate) fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
         serde_json::from_value(reply)
             .map_err(|error| self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}")))
     }
 
-    fn unexpected(&self, what: &str) -> Failure {
-        let text = format!("Infoblox at {} {what}", self.client.settings().grid.host());
+    pub(crate) fn unexpected(&self, what: &str) -> Failure {
+        let text = format!("Infoblox at {} {what}", self.client.grid().host());
         Failure::last(ProviderError::Unexpected { text })
     }
 
-    /// Sends the write once. Whatever is unclear afterwards is settled by reading.
-    async fn write(&self, change: &Change, write: Write) -> Result<Receipt, ProviderError> {
-        match self.client.send(&request(write)).await {
+    /// Makes the zone: sent once. Whatever is unclear afterwards is settled by reading.
+    async fn create(&self, change: &Change, body: Value) -> Result<Receipt, ProviderError> {
+        let request = Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) };
+        match self.client.send(&request).await {
             Ok(reply) => self.written(change, &reply).await,
-            Err(failure) => match (failure.kind, change) {
-                (Kind::ReferenceGone, Change::Delete { .. }) => self.gone(change.zone()).await,
-                (Kind::ReferenceGone, _) => Err(ProviderError::Stale { zone: change.zone().clone() }),
-                (Kind::Duplicate, _) => Err(self.taken(change.zone(), failure).await),
-                (Kind::Passing | Kind::Slow, _) => self.settle(change, failure).await,
-                (Kind::Untaken | Kind::Final | Kind::Here, _) => Err(failure.error),
+            Err(failure) => match failure.kind {
+                Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
+                Kind::Passing | Kind::Slow => self.settle(change, failure).await,
+                Kind::ReferenceGone | Kind::Untaken | Kind::Elsewhere | Kind::Final | Kind::Here => {
+                    Err(failure.error)
+                }
             },
-        }
-    }
-
-    /// The object to delete is not there: somebody else removed it, which is what was wanted, or it is out of
-    /// sight.
-    async fn gone(&self, zone: &DomainName) -> Result<Receipt, ProviderError> {
-        match self.stands(zone, None).await {
-            Ok(None) => Ok(done(String::new(), Presence::Absent)),
-            Ok(Some(_)) => Err(ProviderError::Stale { zone: zone.clone() }),
-            Err(failure) => Err(failure.error),
         }
     }
 
@@ -195,9 +182,7 @@ impl Infoblox {
             return self.settle(change, failure).await;
         };
         if reference.starts_with(SCHEDULED_TASK) {
-            let task = Task { change: change.clone(), reference: reference.to_owned() };
-            self.tasks().insert(change.zone().clone(), task);
-            return Ok(awaiting(reference));
+            return Ok(self.awaits(change, reference));
         }
         let found = self.look_up(change.zone()).await.ok();
         let read_back = found.and_then(|found| self.presence(found.as_ref(), change.zone()).ok());
@@ -206,7 +191,7 @@ impl Infoblox {
     }
 
     /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).
-    async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
+    pub(crate) async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
         let zone = change.zone();
         let found = match self.stands(zone, None).await {
             Ok(found) => found,
@@ -243,42 +228,6 @@ impl Infoblox {
         );
         ProviderError::Refused { text }
     }
-
-    /// Asks how an earlier write of this zone stands, if it became a task.
-    async fn pending(&self, change: &Change) -> Result<Option<Receipt>, ProviderError> {
-        let Some(task) = self.tasks().get(change.zone()).cloned() else {
-            return Ok(None);
-        };
-        match self.task_state(&task.reference).await.map_err(|failure| failure.error)? {
-            TaskState::Waiting => Ok(Some(awaiting(&task.reference))),
-            TaskState::Rejected(how) if task.change == *change => {
-                Err(ProviderError::Refused { text: rejection(change.zone(), &how) })
-            }
-            TaskState::Rejected(_) | TaskState::Over => {
-                self.tasks().remove(change.zone());
-                Ok(None)
-            }
-        }
-    }
-
-    async fn task_state(&self, reference: &str) -> Result<TaskState, Failure> {
-        let target = format!("{reference}?_return_fields=approval_status,execution_status");
-        let task: ScheduledTask = match self.client.read(target).await {
-            Ok(reply) => self.parse(reply)?,
-            Err(failure) if failure.kind == Kind::ReferenceGone => return Ok(TaskState::Over),
-            Err(failure) => return Err(failure),
-        };
-        Ok(match (task.approval_status.as_deref(), task.execution_status.as_deref()) {
-            (Some("REJECTED"), _) => TaskState::Rejected("rejected".to_owned()),
-            (_, Some("FAILED")) => TaskState::Rejected("approved, but failed,".to_owned()),
-            (_, Some("COMPLETED")) => TaskState::Over,
-            _ => TaskState::Waiting,
-        })
-    }
-
-    fn tasks(&self) -> std::sync::MutexGuard<'_, BTreeMap<DomainName, Task>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[async_trait]
@@ -294,6 +243,19 @@ impl Observe for Infoblox {
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
         let found = self.stands(&scope.zone, Some(&scope.parent)).await.map_err(|failure| failure.error)?;
         self.presence(found.as_ref(), &scope.zone)
+    }
+
+    async fn service(&self) -> Result<Service, ProviderError> {
+        self.service_status().await.map_err(|failure| failure.error)
+    }
+
+    async fn beneath(&self, scope: &Scope) -> Result<Beneath, ProviderError> {
+        let parent = Some(&scope.parent);
+        let beneath = async {
+            self.confirm_absence(&scope.zone, parent).await?;
+            self.look_beneath(&scope.zone).await
+        };
+        beneath.await.map_err(|failure| failure.error)
     }
 }
 
@@ -315,8 +277,32 @@ impl Provider for Infoblox {
         if !change.matches(&presence) || is_held(&presence) {
             return Err(stale());
         }
-        let write = lower(change, found.as_ref(), self.view()).map_err(unreadable)?.ok_or_else(stale)?;
-        self.write(change, write).await
+        let revision = match change {
+            Change::Create { .. } if self.has_revisions().await? => Some(self.new_revision()?),
+            Change::Create { .. } | Change::Replace { .. } | Change::Delete { .. } => None,
+        };
+        let write =
+            lower(change, found.as_ref(), self.view(), revision).map_err(unreadable)?.ok_or_else(stale)?;
+        match (write, found) {
+            (Write::Create { body }, _) => self.create(change, body).await,
+            (Write::Edit(edit), Some(found)) => self.swap(change, found, edit).await,
+            (Write::Edit(_), None) => Err(stale()),
+        }
+    }
+
+    async fn restart(&self) -> Result<(), ProviderError> {
+        self.restart_services().await.map_err(|failure| match failure.kind {
+            Kind::Passing | Kind::Slow => {
+                let text = format!("it is not known whether the services were restarted ({})", failure.error);
+                ProviderError::Uncertain { text, source: None }
+            }
+            Kind::ReferenceGone
+            | Kind::Duplicate
+            | Kind::Untaken
+            | Kind::Elsewhere
+            | Kind::Final
+            | Kind::Here => failure.error,
+        })
     }
 
     fn longest_aftermath(&self) -> Duration {
@@ -324,11 +310,7 @@ impl Provider for Infoblox {
     }
 
     async fn approval(&self, zone: &DomainName, reference: &str) -> Result<Approval, ProviderError> {
-        Ok(match self.task_state(reference).await.map_err(|failure| failure.error)? {
-            TaskState::Waiting => Approval::Pending { task: task_number(reference).to_owned() },
-            TaskState::Over => Approval::Over,
-            TaskState::Rejected(how) => Approval::Rejected { text: rejection(zone, &how) },
-        })
+        self.approval_of(zone, reference).await.map_err(|failure| failure.error)
     }
 
     async fn close(&self) -> Result<(), ProviderError> {
@@ -341,33 +323,11 @@ fn is_held(presence: &Presence) -> bool {
     let Presence::Present(found) = presence else {
         return false;
     };
-    found.obstacles.iter().any(|obstacle| match obstacle {
-        Obstacle::Locked { .. } | Obstacle::NsGroup { .. } => true,
-        Obstacle::Disabled => false,
-    })
+    found.obstacles.iter().any(Obstacle::forbids_writes)
 }
 
-fn done(reference: String, presence: Presence) -> Receipt {
+pub(crate) fn done(reference: String, presence: Presence) -> Receipt {
     Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
-}
-
-fn rejection(zone: &DomainName, how: &str) -> String {
-    format!(
-        "the change of delegation {zone} was {how} in the grid's approval workflow; have it approved, or restart gslb-bridge to ask again"
-    )
-}
-
-/// `scheduledtask/<opaque>:12/PENDING`; only the number is for people.
-fn task_number(reference: &str) -> &str {
-    reference.rsplit(':').next().and_then(|tail| tail.split('/').next()).unwrap_or(reference)
-}
-
-fn awaiting(reference: &str) -> Receipt {
-    Receipt {
-        reference: reference.to_owned(),
-        disposition: Disposition::AwaitingApproval { task: task_number(reference).to_owned() },
-        read_back: None,
-    }
 }
 
 fn unreadable(entry: Unreadable) -> ProviderError {
@@ -382,22 +342,13 @@ fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {
     ProviderError::Uncertain { text, source }
 }
 
-fn request(write: Write) -> Request {
-    match write {
-        Write::Create { body } => {
-            Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) }
-        }
-        Write::Update { reference, body } => {
-            Request { method: Method::PUT, target: reference, body: Some(body) }
-        }
-        Write::Delete { reference } => Request { method: Method::DELETE, target: reference, body: None },
-    }
-}
-
 /// A search for one name in one view. Two hits are enough to know that something is wrong.
 fn search(kind: &str, zone: &DomainName, view: &str, fields: &str) -> String {
-    let arguments =
-        [("fqdn", zone.as_str()), ("view", view), ("_return_fields", fields), ("_max_results", "2")];
+    query(kind, &[("fqdn", zone.as_str()), ("view", view), ("_return_fields", fields), ("_max_results", "2")])
+}
+
+/// A type with arguments.
+pub(crate) fn query(kind: &str, arguments: &[(&str, &str)]) -> String {
     let url = Url::parse_with_params("https://grid.invalid/", arguments).expect("the base is a URL");
     // A blank as `+` is for forms; a grid's own references have `%20`.
     let query = url.query().unwrap_or_default().replace('+', "%20").replace("%2C", ",");
@@ -416,11 +367,5 @@ mod tests {
             search(ZONE_AUTH, &zone, "Medium/High Trust+", "fqdn,view"),
             "zone_auth?fqdn=cloud.example.com&view=Medium%2FHigh%20Trust%2B&_return_fields=fqdn,view&_max_results=2"
         );
-    }
-
-    #[test]
-    fn a_task_is_called_by_its_number() {
-        let receipt = awaiting("scheduledtask/b25lLnF1ZXVlZF90YXNrJDE:12/PENDING");
-        assert_eq!(receipt.disposition, Disposition::AwaitingApproval { task: "12".into() });
     }
 }

@@ -16,6 +16,11 @@ impl Session {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Forgets whatever session there is: the next request goes elsewhere.
+    pub(crate) fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Begins a session, or goes on with the one that the grid renewed.
     pub(crate) fn renew(&self, cookie: HeaderValue) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cookie);

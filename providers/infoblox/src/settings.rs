@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::Url;
+use secrecy::SecretSlice;
 
 use crate::credentials::Credentials;
 
@@ -18,8 +19,9 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 /// Everything the provider needs to know.
 #[derive(Clone)]
 pub struct Settings {
-    /// Which grid, and in which version of its interface.
-    pub grid: GridAddress,
+    /// Which grid, and in which version of its interface: the addresses of the master and of those that may become it.
+    /// Never empty.
+    pub grids: Vec<GridAddress>,
     /// Name of the DNS view that holds the parent zone.
     pub view: String,
     /// Who we are there.
@@ -27,6 +29,10 @@ pub struct Settings {
     /// PEM bundles of certificate authorities that are trusted besides the system's. Verification itself cannot
     /// be switched off (F-55).
     pub ca_bundles: Vec<Vec<u8>>,
+    /// Whether the grid's DNS service may be restarted where that is needed to serve a change.
+    pub restarts: bool,
+    /// PEM of a client certificate and its key, shown in the first handshake.
+    pub client_certificate: Option<SecretSlice<u8>>,
     /// Longest time for one request, from connecting to the last byte.
     pub request_timeout: Duration,
     /// First pause before a failed read is sent again; it doubles.
@@ -68,6 +74,17 @@ pub enum SetupError {
         "the CA bundle for Infoblox holds no usable certificate: {problem}; INFOBLOX_CA_FILE must be PEM"
     )]
     CaBundle {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Nobody to ask.
+    #[error("INFOBLOX_GRID_HOST names no host")]
+    NoGrid,
+    /// The client certificate and its key are of no use.
+    #[error(
+        "the client certificate for Infoblox cannot be used: {problem}; INFOBLOX_CLIENT_CERT_FILE and INFOBLOX_CLIENT_KEY_FILE must be PEM and belong together"
+    )]
+    ClientCertificate {
         /// What is wrong with it.
         problem: String,
     },

@@ -15,6 +15,13 @@ pub(crate) fn failure(host: &str, error: reqwest::Error) -> Failure {
             ),
         });
     }
+    if wants_certificate(&error) {
+        return Failure::last(ProviderError::Misconfigured {
+            text: format!(
+                "Infoblox at {host} asks for a client certificate that it trusts; set INFOBLOX_CLIENT_CERT_FILE and INFOBLOX_CLIENT_KEY_FILE"
+            ),
+        });
+    }
     let (kind, words) = words(&error);
     let text = format!("Infoblox at {host} is unavailable: {words}; it is tried again by itself");
     let source = Some(error.without_url().into());
@@ -50,6 +57,17 @@ fn certificate_problem(error: &reqwest::Error) -> Option<String> {
     causes(error).find_map(|cause| match cause.downcast_ref()? {
         rustls::Error::InvalidCertificate(problem) => Some(problem.to_string()),
         _ => None,
+    })
+}
+
+/// The server ended the handshake for want of a certificate of ours, or because of it.
+fn wants_certificate(error: &reqwest::Error) -> bool {
+    use rustls::AlertDescription::{BadCertificate, CertificateExpired, CertificateRequired, UnknownCA};
+    causes(error).any(|cause| match cause.downcast_ref() {
+        Some(rustls::Error::AlertReceived(alert)) => {
+            matches!(alert, BadCertificate | CertificateExpired | CertificateRequired | UnknownCA)
+        }
+        _ => false,
     })
 }
 

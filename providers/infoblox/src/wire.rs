@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::swap::REVISION;
+
 /// Type name of a delegation.
 pub(crate) const ZONE_DELEGATED: &str = "zone_delegated";
 /// Type name of an authoritative zone.
@@ -42,6 +44,13 @@ pub(crate) struct ZoneDelegated {
     pub(crate) extattrs: Option<Map<String, Value>>,
 }
 
+impl ZoneDelegated {
+    /// The value of our revision attribute.
+    pub(crate) fn revision(&self) -> Option<&str> {
+        self.extattrs.as_ref()?.get(REVISION)?.get("value")?.as_str()
+    }
+}
+
 /// One name server entry; what we do not know of it (stealth, TSIG) is carried along.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ExtServer {
@@ -64,12 +73,20 @@ pub(crate) struct NewZone<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) use_delegated_ttl: Option<bool>,
     pub(crate) comment: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) extattrs: Option<Value>,
 }
 
-/// Body of a PUT: one field, because a list is replaced whole and everything left out stays as it is.
+/// Body of a PUT: what changes and nothing else, because everything left out stays as it is. A list is replaced whole.
 #[derive(Debug, Serialize)]
 pub(crate) struct NewServers {
-    pub(crate) delegate_to: Vec<ExtServer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delegate_to: Option<Vec<ExtServer>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delegated_ttl: Option<u32>,
+    /// Without it the value is ignored (reference.md §2.8).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) use_delegated_ttl: Option<bool>,
 }
 
 /// A task as read.

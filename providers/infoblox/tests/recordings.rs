@@ -35,10 +35,12 @@ fn on_folder(folder: &Path) -> OnRecording {
     let player = Player::load_https(folder, &tls).unwrap();
     let port = player.url().rsplit(':').next().unwrap().parse().unwrap();
     let settings = Settings {
-        grid: GridAddress::new("127.0.0.1", port, "v2.12.3").unwrap(),
+        grids: vec![GridAddress::new("127.0.0.1", port, "v2.12.3").unwrap()],
+        client_certificate: None,
         view: "default".to_owned(),
         credentials: Credentials::Values { username: "svc-dns".to_owned(), password: "s3cret".into() },
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        restarts: false,
         request_timeout: Duration::from_secs(5),
         retry_pause: Duration::from_millis(1),
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),

@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
-    Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+    Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope, Service,
 };
 
 /// Delegations by zone, with a script of failures.
@@ -28,8 +29,11 @@ pub struct MemoryProvider {
 struct State {
     delegations: BTreeMap<DomainName, Presence>,
     hidden: BTreeSet<DomainName>,
+    beneath: BTreeMap<DomainName, Beneath>,
     failures: VecDeque<(Operation, ProviderError)>,
     writes: Vec<Change>,
+    service: Option<Service>,
+    restarts: usize,
 }
 
 /// What a failure hits.
@@ -37,6 +41,8 @@ struct State {
 pub enum Operation {
     /// A read fails.
     Observe,
+    /// A look at what a delegation would hide fails.
+    Beneath,
     /// A write fails and changes nothing.
     Apply,
     /// A write is made and its reply is lost.
@@ -54,9 +60,26 @@ impl MemoryProvider {
     pub fn new() -> Self {
         Self {
             id: ProviderId::new("memory"),
-            capabilities: Capabilities { own_object: false },
+            capabilities: Capabilities { own_object: false, restarts: false },
             state: Mutex::default(),
         }
+    }
+
+    /// The same, allowed to restart services.
+    #[must_use]
+    pub fn restarting(mut self) -> Self {
+        self.capabilities.restarts = true;
+        self
+    }
+
+    /// The backend says this of its services, until a restart.
+    pub fn tell_service(&self, service: Service) {
+        self.state().service = Some(service);
+    }
+
+    /// How often the services were restarted.
+    pub fn restarts(&self) -> usize {
+        self.state().restarts
     }
 
     /// Another writer makes a delegation look like this.
@@ -67,6 +90,11 @@ impl MemoryProvider {
     /// A parent zone and all below it are out of sight from now on.
     pub fn hide(&self, parent: &DomainName) {
         self.state().hidden.insert(parent.clone());
+    }
+
+    /// The parent zone holds this at or beneath the zone's name.
+    pub fn put_beneath(&self, zone: &DomainName, beneath: Beneath) {
+        self.state().beneath.insert(zone.clone(), beneath);
     }
 
     /// The next such operation fails once. Failures of one kind happen in the order in which they were given.
@@ -135,6 +163,16 @@ impl Observe for MemoryProvider {
         state.sees(&scope.zone)?;
         Ok(state.read(&scope.zone))
     }
+
+    async fn service(&self) -> Result<Service, ProviderError> {
+        Ok(self.state().service.clone().unwrap_or(Service::Untold))
+    }
+
+    async fn beneath(&self, scope: &Scope) -> Result<Beneath, ProviderError> {
+        let mut state = self.state();
+        state.fails(Operation::Beneath)?;
+        Ok(state.beneath.get(&scope.zone).cloned().unwrap_or_default())
+    }
 }
 
 #[async_trait]
@@ -151,6 +189,13 @@ impl Provider for MemoryProvider {
             disposition: Disposition::Applied,
             read_back: Some(state.read(change.zone())),
         })
+    }
+
+    async fn restart(&self) -> Result<(), ProviderError> {
+        let mut state = self.state();
+        state.restarts += 1;
+        state.service = Some(Service::Current);
+        Ok(())
     }
 
     fn longest_aftermath(&self) -> Duration {

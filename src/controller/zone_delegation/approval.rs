@@ -70,7 +70,8 @@ pub(super) async fn look(
         return Err(ProviderError::Refused { text: rejected }.into());
     }
     memory.waiting = None;
-    Ok(Look::Free)
+    // What is planned now was planned while nothing could be made.
+    Ok(Look::Over)
 }
 
 /// There is no task any more: another read tells whether it was carried out.

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{RwLock, RwLockReadGuard};
 
@@ -16,6 +16,7 @@ use gslb_core::doubling::Doubling;
 use gslb_core::fleet::Sighting;
 use gslb_core::history::History;
 use gslb_core::name::DomainName;
+use gslb_core::restart::Restarts;
 use gslb_core::rivalry::Rivalry;
 use jiff::{SignedDuration, Timestamp};
 
@@ -49,6 +50,8 @@ pub(crate) struct Asking {
 pub(crate) struct Asked {
     pub(crate) addresses: BTreeSet<IpAddr>,
     pub(crate) generation: Option<i64>,
+    /// Whether the zone may hide records of its parent.
+    pub(crate) adopts: bool,
     pub(crate) withdrawn: bool,
     /// Name servers of the other clusters, where the provider keeps them for this cluster.
     pub(crate) peers: BTreeSet<DomainName>,
@@ -98,6 +101,8 @@ pub(crate) struct Memory {
     pub(crate) failures: u32,
     pub(crate) proof: Option<DelegationProof>,
     pub(crate) next_proof: Option<Timestamp>,
+    /// What the provider says of a change that it holds and does not serve.
+    pub(crate) unserved: Option<String>,
     /// Proofs in a row that were not good.
     bad_proofs: u32,
     /// What the last read at the provider showed, until it is taken in.
@@ -172,7 +177,11 @@ impl Memory {
             None => Condition::unknown(kind, "NotAsked", "the parent zone has not been asked yet"),
             Some(proof) => match proof.status() {
                 "True" => Condition::good(kind, proof.reason(), proof.to_string()),
-                "False" => Condition::bad(kind, proof.reason(), proof.to_string()),
+                "False" => {
+                    let unserved = self.unserved.iter().map(|words| format!("; {words}"));
+                    let message = std::iter::once(proof.to_string()).chain(unserved).collect::<String>();
+                    Condition::bad(kind, proof.reason(), message)
+                }
                 _ => Condition::unknown(kind, proof.reason(), proof.to_string()),
             },
         }
@@ -202,6 +211,7 @@ pub(crate) struct Open {
 pub(crate) struct Desk {
     memories: Mutex<BTreeMap<String, Memory>>,
     unsettled: Mutex<BTreeMap<DomainName, Vec<Open>>>,
+    restarts: Mutex<Restarts>,
     /// Whether the changes without outcome have been read from the log.
     log_read: tokio::sync::Mutex<bool>,
     log_doubted: AtomicBool,
@@ -255,6 +265,11 @@ impl Desk {
         }
         *read = true;
         Ok(())
+    }
+
+    /// What is known of restarts of the provider's services.
+    pub(crate) fn restarts(&self) -> MutexGuard<'_, Restarts> {
+        self.restarts.lock().expect("no panic while the desk is locked")
     }
 
     /// Has the log read again: an outcome may be missing in it.
@@ -333,6 +348,7 @@ mod tests {
         let asked = Asked {
             addresses: BTreeSet::new(),
             generation: Some(1),
+            adopts: false,
             withdrawn: false,
             peers: BTreeSet::new(),
             undecided: BTreeSet::new(),

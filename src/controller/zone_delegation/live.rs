@@ -9,7 +9,7 @@ use gslb_crds::ZoneDelegation;
 use jiff::Timestamp;
 use kube::Resource;
 
-use super::Guarded;
+use super::{Guarded, preflight};
 use crate::controller::cache::{Cache, Key};
 
 /// The zone of a ZoneDelegation.
@@ -22,6 +22,8 @@ pub(crate) struct ZoneFacts {
     pub(crate) created: Option<Timestamp>,
     /// Name servers as the status lists them: what is known before the first look-up.
     pub(crate) servers: BTreeSet<(DomainName, Ipv4Addr)>,
+    /// Whether records of the parent may be hidden: known here, so that a change of it is noticed.
+    pub(crate) adopts: bool,
     /// Whether the object is on its way out.
     pub(crate) deleting: bool,
 }
@@ -37,6 +39,7 @@ impl ZoneFacts {
             Ok(object) => servers(object),
             Err(_) => earlier.as_ref().map(|facts| facts.servers.clone()).unwrap_or_default(),
         };
+        let adopts = guarded.0.as_ref().is_ok_and(preflight::adopts);
         let named = match guarded.0 {
             Ok(object) => object.spec.zone(),
             Err(invalid) => Err(invalid.error),
@@ -45,7 +48,7 @@ impl ZoneFacts {
             Ok((zone, problem)) => (Some(zone), problem),
             Err(problem) => (earlier.and_then(|facts| facts.zone), Some(problem)),
         };
-        Self { zone, problem, created, servers, deleting }
+        Self { zone, problem, created, servers, adopts, deleting }
     }
 }
 

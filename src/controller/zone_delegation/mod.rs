@@ -6,9 +6,11 @@ mod desk;
 mod discover;
 mod finalize;
 pub(crate) mod live;
+mod preflight;
 mod prove;
 mod provide;
 pub(crate) mod report;
+mod restart;
 mod standing;
 mod zones;
 
@@ -117,6 +119,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
                 discovery.hear_parent(&words).await;
                 let proof = prove::prove(context, &claimant, &own, words).await;
                 memory.proved(proof, context.settings.periods.zone_delegation, context.now());
+                restart::see_to_it(pass, object, &claimant, &mut memory).await;
             }
             let in_sync = memory.standing.iter().map(|standing| standing.in_sync.clone());
             conditions.extend(in_sync.map(|in_sync| with_notice(in_sync, glue.notice.as_deref())));
@@ -264,8 +267,8 @@ fn asked(
         let key = Key::new(&context.settings.namespace, object_name(claimant.zone().name()));
         object_version = context.endpoints.get(&key).map(|facts| facts.live.resource_version);
     }
-    let generation = object.metadata.generation;
-    Asked { addresses, generation, withdrawn: false, peers, undecided, object_version }
+    let (generation, adopts) = (object.metadata.generation, preflight::adopts(object));
+    Asked { addresses, generation, adopts, withdrawn: false, peers, undecided, object_version }
 }
 
 /// The wish as this provider can carry it out.

@@ -11,7 +11,7 @@ use gslb_core::claim::Claimant;
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
 use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
-use gslb_core::plan::plan;
+use gslb_core::plan::{Skip, plan};
 use gslb_crds::ZoneDelegation;
 use gslb_provider_contract::{Disposition, Provider, ProviderError, Scope};
 use jiff::Timestamp;
@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use super::approval::{self, Look, Waiting};
 use super::desk::{Desk, Memory, Open, Standing};
+use super::preflight;
 use super::standing::{fail, open_until, other_writer, standing};
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
@@ -28,6 +29,9 @@ use crate::metrics::Metrics;
 
 /// How often a change that waits for approval is looked at.
 const APPROVAL_PAUSE: Duration = Duration::from_secs(30);
+/// How often records in the way of a new delegation are looked for: somebody may just be moving them. No outside
+/// reference.
+const HIDDEN_PAUSE: Duration = Duration::from_secs(60);
 /// Passes that start anew because somebody else wrote in between.
 const STALE_TRIES: u32 = 3;
 
@@ -103,6 +107,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
+    let plan = preflight::spare(visit, memory, plan).await?;
     let limits = limits(visit);
     let approved =
         plan.approve(&limits).map_err(|refusal| Stop::Refused(refusal.to_string(), refusal.reason()))?;
@@ -134,10 +139,9 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
         Some(_) => Standing { in_sync: other_writer(visit), ..standing },
         None => standing,
     });
-    memory.next_provider = match waiting {
-        Some(_) => now.checked_add(APPROVAL_PAUSE).ok(),
-        None => None,
-    };
+    let hides = approved.skipped().iter().any(|skip| matches!(skip, Skip::RecordsWouldBeHidden { .. }));
+    let pause = waiting.is_some().then_some(APPROVAL_PAUSE).or(hides.then_some(HIDDEN_PAUSE));
+    memory.next_provider = pause.and_then(|pause| now.checked_add(pause).ok());
     Ok(again)
 }
 
@@ -266,6 +270,7 @@ pub(super) fn change_of(intent: &Intent) -> Option<Change> {
             Change::Replace { before: delegation(&intent.before)?, after: delegation(&intent.after)? }
         }
         Action::Delete => Change::Delete { before: delegation(&intent.before)? },
+        Action::Restart => return None,
     })
 }
 
@@ -275,13 +280,7 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
         Change::Replace { .. } => Action::Replace,
         Change::Delete { .. } => Action::Delete,
     };
-    let object = ObjectRef {
-        kind: ZoneDelegation::kind(&()).into_owned(),
-        namespace: None,
-        name: visit.object.name_any(),
-        uid: visit.object.uid().unwrap_or_default(),
-        generation: visit.object.metadata.generation.unwrap_or_default(),
-    };
+    let object = object_ref(visit.object);
     Proposal {
         change_id: change.id(),
         plan_id: approved.id(),
@@ -293,6 +292,17 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
         action,
         before: change.before().map(|before| json!(before)),
         after: change.after().map(|after| json!(after)),
+    }
+}
+
+/// The object that asks for a change.
+pub(super) fn object_ref(object: &ZoneDelegation) -> ObjectRef {
+    ObjectRef {
+        kind: ZoneDelegation::kind(&()).into_owned(),
+        namespace: None,
+        name: object.name_any(),
+        uid: object.uid().unwrap_or_default(),
+        generation: object.metadata.generation.unwrap_or_default(),
     }
 }
 

@@ -134,3 +134,20 @@ async fn no_error_holds_the_password() {
     let failed = on.provider.observe(&crate::stage::scope()).await.unwrap_err();
     assert!(!format!("{failed:?} {failed}").contains("hunter2"));
 }
+
+#[tokio::test]
+async fn a_grid_that_says_when_to_come_again_is_left_alone_until_then() {
+    for (said, seconds) in [("40", 40), ("86400", 300)] {
+        let on = OnGrid::new();
+        on.grid.faults().inject(Fault::Busy(said));
+        let failed = on.observe().await.unwrap_err();
+        let at_least = std::time::Duration::from_secs(seconds);
+        assert_eq!(failed.retry(), Retry::Backoff { at_least });
+        on.grid.faults().clear();
+        on.advance(i64::try_from(seconds).unwrap() - 1);
+        assert_eq!(on.observe().await.unwrap_err().reason(), "ProviderUnavailable");
+        assert_eq!(on.grid.journal().entries().len(), 1, "nothing is sent before");
+        on.advance(1);
+        on.observe().await.unwrap();
+    }
+}

@@ -146,3 +146,26 @@ async fn at_most_four_calls_are_in_flight() {
     }
     assert!(on.grid.journal().connections() <= 4, "{} connections", on.grid.journal().connections());
 }
+
+/// F-61.
+#[tokio::test]
+async fn an_inherited_ttl_of_the_fleets_own_zone_is_set_once_and_nothing_else_is_sent() {
+    let on = OnGrid::new();
+    on.add_zone(&[(EU, "192.0.2.53"), (US, "198.51.100.53")], json!({"use_delegated_ttl": false}));
+    on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+    assert_eq!(on.body("PUT"), json!({"delegated_ttl": 30, "use_delegated_ttl": true}));
+    assert_eq!(on.zone().unwrap().delegated_ttl, Some(30));
+    assert_eq!(on.planned(&wants(&["192.0.2.53"])).await.changes, []);
+    assert_eq!(on.writes(), ["PUT"]);
+}
+
+#[tokio::test]
+async fn a_ttl_that_somebody_set_after_the_plan_is_not_overwritten() {
+    let on = OnGrid::new();
+    on.add_zone(&[(EU, "192.0.2.53")], json!({"use_delegated_ttl": false}));
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    on.edit_zone(json!({"delegated_ttl": 60, "use_delegated_ttl": true}));
+    let refused = on.provider.apply(&change).await.unwrap_err();
+    assert!(matches!(refused, ProviderError::Stale { .. }), "{refused:?}");
+    assert_eq!((on.zone().unwrap().delegated_ttl, on.writes()), (Some(60), vec![]));
+}

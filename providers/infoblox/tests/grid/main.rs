@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod beneath;
 mod contract;
 mod errors;
 mod guest;
 mod login;
+mod master;
+mod service;
 mod stage;
 mod tls;
+mod writers;
 mod writes;

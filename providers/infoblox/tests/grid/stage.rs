@@ -15,7 +15,7 @@ use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::plan::{Plan, plan};
 use gslb_core::ttl::Ttl;
 use gslb_core::zone::{NsPrefix, Zone};
-use gslb_mocks::wapi::{Delegation, Fault, Grid, GridBuilder, HttpServer, SimulatorTls};
+use gslb_mocks::wapi::{Delegation, Entry, Fault, Grid, GridBuilder, HttpServer, SimulatorTls};
 use gslb_provider_contract::battery::Stage;
 use gslb_provider_contract::{Observe, Provider, ProviderError, Receipt, Scope};
 use gslb_provider_infoblox::{
@@ -59,6 +59,7 @@ pub(crate) struct Wanted {
     pub(crate) credentials: Credentials,
     pub(crate) memory: Arc<dyn LoginMemory>,
     pub(crate) timeout: Duration,
+    pub(crate) restarts: bool,
 }
 
 impl Default for Wanted {
@@ -69,6 +70,7 @@ impl Default for Wanted {
             credentials: credentials(PASSWORD),
             memory: Arc::new(ForgetfulMemory::default()),
             timeout: Duration::from_secs(5),
+            restarts: false,
         }
     }
 }
@@ -161,27 +163,48 @@ impl OnGrid {
         self.provider.apply(&change).await
     }
 
-    /// Methods of all requests that may write.
+    /// Methods of all operations that may write, those in batches too.
     pub(crate) fn writes(&self) -> Vec<String> {
-        let entries = self.grid.journal().entries();
-        entries.into_iter().filter(|entry| entry.is_write()).map(|entry| entry.method).collect()
+        self.operations().into_iter().map(|(method, _)| method).collect()
     }
 
-    /// The journal's last body of that method.
+    /// The last body of that method.
     pub(crate) fn body(&self, method: &str) -> Value {
-        let entries = self.grid.journal().entries();
-        let entry = entries.into_iter().rev().find(|entry| entry.method == method).unwrap();
-        serde_json::from_str(&entry.body.unwrap()).unwrap()
+        let sent = self.operations().into_iter().rev().find(|(sent, _)| sent == method);
+        sent.unwrap().1
+    }
+
+    /// Method and body of every operation that may write.
+    fn operations(&self) -> Vec<(String, Value)> {
+        let entries = self.grid.journal().entries().into_iter().filter(Entry::is_write);
+        entries
+            .flat_map(|entry| {
+                let body =
+                    entry.body.as_deref().map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
+                match body {
+                    Value::Array(operations) if entry.uri.ends_with("/request") => operations
+                        .into_iter()
+                        .filter(|operation| operation["method"] != "GET")
+                        .map(|operation| {
+                            (operation["method"].as_str().unwrap().to_owned(), operation["data"].clone())
+                        })
+                        .collect(),
+                    body => vec![(entry.method, body)],
+                }
+            })
+            .collect()
     }
 }
 
 fn settings(server: &HttpServer, tls: &SimulatorTls, clock: &Arc<AtomicI64>, wanted: &Wanted) -> Settings {
     let clock = Arc::clone(clock);
     Settings {
-        grid: GridAddress::new("127.0.0.1", server.address().port(), wanted.version).unwrap(),
+        grids: vec![GridAddress::new("127.0.0.1", server.address().port(), wanted.version).unwrap()],
+        client_certificate: None,
         view: wanted.view.to_owned(),
         credentials: wanted.credentials.clone(),
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        restarts: wanted.restarts,
         request_timeout: wanted.timeout,
         retry_pause: Duration::from_millis(1),
         clock: Arc::new(move || Timestamp::from_second(clock.load(Ordering::SeqCst)).unwrap()),

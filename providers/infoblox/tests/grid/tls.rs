@@ -15,10 +15,12 @@ use crate::stage::{PASSWORD, builder, credentials, scope};
 
 fn settings(port: u16, ca: &str) -> Settings {
     Settings {
-        grid: GridAddress::new("127.0.0.1", port, "2.12.3").unwrap(),
+        grids: vec![GridAddress::new("127.0.0.1", port, "2.12.3").unwrap()],
+        client_certificate: None,
         view: "default".to_owned(),
         credentials: credentials(PASSWORD),
         ca_bundles: vec![ca.as_bytes().to_vec()],
+        restarts: false,
         request_timeout: Duration::from_secs(5),
         retry_pause: Duration::from_millis(1),
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),

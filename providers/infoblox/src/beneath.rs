@@ -1,0 +1,178 @@
+//! What a delegation would hide: records and zones at and beneath its name, in its view.
+//!
+//! All kinds are asked for in one `request` batch. A grid that refuses the batch as a whole (a kind that its version
+//! does not know, more hits than a search may have) is asked kind by kind, page by page. An object that the account
+//! may not read is missing from every search (reference.md §8), so the zone around the name must have been seen first:
+//! the right to read a zone covers what is in it.
+
+use std::collections::BTreeSet;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use gslb_core::beneath::Beneath;
+use gslb_core::name::DomainName;
+use gslb_provider_contract::ProviderError;
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::answer::Failure;
+use crate::client::{BATCH, Request};
+use crate::provider::{Infoblox, query};
+
+/// Kinds of objects that stand at a name, and the field with that name. All of them can be searched for by pattern.
+const KINDS: [(&str, &str); 16] = [
+    ("record:a", "name"),
+    ("record:aaaa", "name"),
+    ("record:caa", "name"),
+    ("record:cname", "name"),
+    ("record:dname", "name"),
+    // Its addresses are no records of their own, so a search for records of type A does not find them.
+    ("record:host", "name"),
+    ("record:mx", "name"),
+    ("record:naptr", "name"),
+    ("record:ptr", "name"),
+    ("record:srv", "name"),
+    ("record:tlsa", "name"),
+    ("record:txt", "name"),
+    ("zone_auth", "fqdn"),
+    ("zone_delegated", "fqdn"),
+    ("zone_forward", "fqdn"),
+    ("zone_stub", "fqdn"),
+];
+/// Hits of one kind that a batch may bring, as there is no paging in it. More are read page by page.
+const MOST_IN_BATCH: i64 = 100;
+/// Objects on one page; a grid gives no more (reference.md §2.4).
+const PAGE: &str = "1000";
+/// Pages of one kind that are read: enough to know that nobody wants to lose them. No outside reference.
+const MOST_PAGES: usize = 5;
+/// Kinds that are read at once; the client sends no more anyway.
+const AT_ONCE: usize = 4;
+
+/// One page of a search.
+#[derive(Debug, Deserialize)]
+struct Page {
+    result: Vec<Value>,
+    #[serde(default)]
+    next_page_id: Option<String>,
+}
+
+/// The hits of one kind, and whether there are more.
+struct Hits {
+    objects: BTreeSet<String>,
+    more: bool,
+}
+
+impl Infoblox {
+    /// What stands at and beneath the name, of all [`KINDS`].
+    pub(crate) async fn look_beneath(&self, zone: &DomainName) -> Result<Beneath, Failure> {
+        match self.client.send(&batch(zone, self.view())).await {
+            Ok(reply) => {
+                let found: Vec<Vec<Value>> = self.parse(reply)?;
+                if found.len() != KINDS.len() {
+                    return Err(
+                        self.unexpected("answered a batch of searches with another number of results")
+                    );
+                }
+                let objects = found.iter().zip(KINDS).flat_map(|(hits, kind)| named(hits, kind)).collect();
+                Ok(Beneath::new(objects, false))
+            }
+            Err(Failure { error: ProviderError::Refused { .. }, .. }) => self.look_kind_by_kind(zone).await,
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn look_kind_by_kind(&self, zone: &DomainName) -> Result<Beneath, Failure> {
+        let reads = KINDS.map(|kind| self.look_for(zone, kind));
+        let found: Vec<Hits> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+        let more = found.iter().any(|hits| hits.more);
+        Ok(Beneath::new(found.into_iter().flat_map(|hits| hits.objects).collect(), more))
+    }
+
+    async fn look_for(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Hits, Failure> {
+        let (kind_name, field) = kind;
+        let mut hits = Hits { objects: BTreeSet::new(), more: false };
+        let (key, pattern) = (format!("{field}~"), pattern(zone));
+        let first = [
+            (key.as_str(), pattern.as_str()),
+            ("view", self.view()),
+            ("_return_fields", field),
+            ("_paging", "1"),
+            ("_return_as_object", "1"),
+            ("_max_results", PAGE),
+        ];
+        let mut target = query(kind_name, &first);
+        for _ in 0..MOST_PAGES {
+            let reply = match self.client.read(target).await {
+                Ok(reply) => reply,
+                // This version has no objects of that kind.
+                Err(failure) if is_unknown_kind(&failure, kind_name) => return Ok(hits),
+                Err(failure) => return Err(unreadable(zone, kind_name, failure)),
+            };
+            let page: Page = self.parse(reply)?;
+            hits.objects.extend(named(&page.result, kind));
+            match page.next_page_id {
+                Some(id) => target = query(kind_name, &[("_page_id", &id)]),
+                None => return Ok(hits),
+            }
+        }
+        hits.more = true;
+        Ok(hits)
+    }
+}
+
+fn batch(zone: &DomainName, view: &str) -> Request {
+    let searches = KINDS.map(|(kind, field)| {
+        json!({
+            "method": "GET", "object": kind,
+            "data": {format!("{field}~"): pattern(zone), "view": view},
+            // Negative: an error if there are more, never a list that is cut short.
+            "args": {"_return_fields": field, "_max_results": -MOST_IN_BATCH},
+        })
+    });
+    Request { method: Method::POST, target: BATCH.to_owned(), body: Some(json!(searches)) }
+}
+
+/// The name and all that ends with it. Of what a name is made of, only the dot means something in a pattern.
+fn pattern(zone: &DomainName) -> String {
+    format!(r"(^|\.){}$", zone.as_str().replace('.', r"\."))
+}
+
+fn named(hits: &[Value], (kind, field): (&str, &str)) -> Vec<String> {
+    let name = |hit: &Value| hit.get(field).and_then(Value::as_str).unwrap_or("without a name").to_owned();
+    hits.iter().map(|hit| format!("{kind} {}", name(hit))).collect()
+}
+
+fn is_unknown_kind(failure: &Failure, kind: &str) -> bool {
+    matches!(&failure.error, ProviderError::Refused { text } if text.contains(&format!("Unknown object type ({kind})")))
+}
+
+/// What is said of a kind that may not be read. Other failures speak for themselves.
+fn unreadable(zone: &DomainName, kind: &str, failure: Failure) -> Failure {
+    let error = match failure.error {
+        ProviderError::Refused { text } => ProviderError::Refused {
+            text: format!(
+                "{zone} is not delegated, because what that would hide cannot be read ({kind}): {text}; let the account read the parent zone"
+            ),
+        },
+        other => other,
+    };
+    Failure { error, ..failure }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_searched_for_with_all_that_ends_with_it_and_nothing_that_only_looks_like_it() {
+        let zone = DomainName::parse("cloud.example.com").unwrap();
+        assert_eq!(pattern(&zone), r"(^|\.)cloud\.example\.com$");
+        let body = batch(&zone, "Medium/High Trust").body.unwrap();
+        assert_eq!(
+            body[12],
+            json!({"method": "GET", "object": "zone_auth",
+                "data": {"fqdn~": r"(^|\.)cloud\.example\.com$", "view": "Medium/High Trust"},
+                "args": {"_return_fields": "fqdn", "_max_results": -100}})
+        );
+    }
+}
