@@ -84,7 +84,10 @@ async fn a_first_label_of_51_characters() {
 async fn a_host_outside_every_zone() {
     let message =
         told_of(gslb("app", round_robin()), &["app.example.net"], ("Accepted", "HostOutsideZones")).await;
-    assert!(message.contains("cloud.example.com") && message.contains("create a ZoneDelegation"), "{message}");
+    assert!(
+        message.contains("cloud.example.com") && message.contains("create a ZoneDelegation"),
+        "{message}"
+    );
 }
 
 /// Conformance 39.

@@ -188,7 +188,7 @@ fn known_servers(gslb: &Gslb) -> Vec<Server> {
     // Some hosts stand in the Gslb itself, whatever becomes of the object that it refers to.
     let reference = gslb.spec.resource_ref.as_ref().map(reference::raw);
     let reference =
-        reference.and_then(|raw| raw.accept(&gslb.metadata.namespace.as_deref().unwrap_or_default()).ok());
+        reference.and_then(|raw| raw.accept(gslb.metadata.namespace.as_deref().unwrap_or_default()).ok());
     let host = reference.filter(|reference| names_no_host(reference.kind));
     let host = host.and_then(|_| marks::annotation(gslb, marks::HOSTNAME));
     host.map(|host| Server { host: host.trim().to_owned(), services: Vec::new() }).into_iter().collect()
