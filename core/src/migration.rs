@@ -3,6 +3,9 @@
 //! Whatever state a pass finds, the steps lead from there to the end, in an order in which the DNSEndpoint always has
 //! an owner and no two Gslbs write it.
 
+/// Label of a legacy Gslb: migrate it.
+pub const REQUESTED: &str = "k8gb.io/migration-requested";
+
 /// What a pass sees of a legacy Gslb and of what bears its name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Legacy {

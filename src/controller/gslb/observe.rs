@@ -79,6 +79,7 @@ pub(crate) fn observe<'a>(
             exposed,
             zones,
             tenancy,
+            other_group: twins.rival.as_ref().map(|rival| rival.group),
             taken: BTreeMap::new(),
             peers: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -92,7 +93,9 @@ pub(crate) fn observe<'a>(
         look_again: held_until.into_iter().chain(look_again).min(),
         affected,
     };
-    look_at_hosts(context, &id.key, twins, &mut seen, now);
+    if twins.rival.is_none() {
+        look_at_hosts(context, &id.key, &mut seen, now);
+    }
     Ok(seen)
 }
 
@@ -114,13 +117,9 @@ pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones
 }
 
 /// Who else wants the hosts, and what the peers say about them.
-fn look_at_hosts(context: &Context, key: &Key, twins: &Twins, seen: &mut Seen<'_>, now: Timestamp) {
+fn look_at_hosts(context: &Context, key: &Key, seen: &mut Seen<'_>, now: Timestamp) {
     let servers = seen.observation.resolution.servers(&seen.observation.known);
     for host in servable_hosts(servers, seen.observation.zones, &seen.observation.tenancy) {
-        if let Some(rival) = &twins.rival {
-            seen.observation.taken.insert(host, rival.to_string());
-            continue;
-        }
         if let Some(winner) = context.registry.winner_over(key, &host) {
             seen.observation.taken.insert(host, winner.to_string());
             continue;

@@ -96,23 +96,12 @@ fn with_outcome(conditions: &[Condition], applied: Applied, gslb: &Id) -> Vec<Co
     let key = &gslb.key;
     let mut conditions = conditions.to_vec();
     let (reason, message) = match applied {
-        Applied::Published | Applied::Nothing => return conditions,
+        // That the other group serves is what `Accepted` says.
+        Applied::Published | Applied::Nothing | Applied::Twin => return conditions,
         Applied::Foreign => (
             "DNSEndpointForeign",
             format!(
                 "DNSEndpoint {key} exists and does not belong to this Gslb, so it is left alone; delete it or rename the Gslb"
-            ),
-        ),
-        Applied::Twin => (
-            "OtherGroupServes",
-            format!(
-                "Gslb {} publishes DNSEndpoint {key}, so this one is not served; delete one of the two{}",
-                gslb.twin(),
-                match gslb.group {
-                    Group::Canonical =>
-                        ", or label that one k8gb.io/migration-requested=true to take over from it",
-                    Group::Legacy => "",
-                }
             ),
         ),
         Applied::Contested { .. } => (
