@@ -3,6 +3,9 @@
 //! Whatever state a pass finds, the steps lead from there to the end, in an order in which the DNSEndpoint always has
 //! an owner and no two Gslbs write it.
 
+/// Label of a legacy Gslb: migrate it.
+pub const REQUESTED: &str = "k8gb.io/migration-requested";
+
 /// What a pass sees of a legacy Gslb and of what bears its name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Legacy {
@@ -68,14 +71,44 @@ pub enum Word {
     Migrated,
     /// Nothing was made: there was a canonical Gslb already.
     Ignored,
-    /// The label says that it is migrated, and there is no canonical Gslb: nobody serves it.
+}
+
+/// Why a legacy Gslb that stays is not served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retirement {
+    /// The canonical Gslb serves in its place.
+    Migrated,
+    /// The label says that it is migrated, and there is no canonical Gslb: nobody serves its name.
     Abandoned,
+}
+
+impl Retirement {
+    /// Stable reason of `Ready`.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Migrated => "Migrated",
+            Self::Abandoned => "LegacyIgnored",
+        }
+    }
 }
 
 impl Legacy {
     /// Whether the legacy Gslb itself is served.
     pub fn is_served(&self) -> bool {
         !(self.deleting || self.requested || self.migrated)
+    }
+
+    /// Why it is not served, once it is retired for good.
+    pub fn retirement(&self) -> Option<Retirement> {
+        let retired = self.migrated && !self.deleting;
+        let there = self.canonical || self.made;
+        retired.then_some(if there { Retirement::Migrated } else { Retirement::Abandoned })
+    }
+
+    /// Whether nobody serves the name, and no step will change that.
+    pub fn leaves_its_name(&self) -> bool {
+        let coming = self.requested && !self.migrated && !self.deleting || self.made;
+        !(self.is_served() || self.canonical || coming)
     }
 
     /// What is to be done, in this order.
@@ -96,11 +129,11 @@ impl Legacy {
             when(self.protected, Step::Unprotect);
         } else if self.migrated {
             let hand_over = owned && self.canonical;
-            let word = if self.canonical { Word::Ignored } else { Word::Abandoned };
             when(!self.protected, Step::Protect);
             when(detach, Step::DetachIngress);
             when(hand_over, Step::HandOver);
-            when(!self.protected || detach || hand_over, Step::Tell(word));
+            // That there is none is told by its status.
+            when((!self.protected || detach) && self.canonical || hand_over, Step::Tell(Word::Ignored));
         } else if self.requested {
             let create = !self.canonical;
             when(!self.protected, Step::Protect);
@@ -219,9 +252,27 @@ mod tests {
     #[test]
     fn one_that_is_called_migrated_is_brought_to_that_state_and_nothing_is_made() {
         let by_hand = Legacy { migrated: true, ..served() };
-        assert_eq!(by_hand.steps(), [Protect, DetachIngress, Tell(Word::Abandoned)]);
+        assert_eq!(by_hand.steps(), [Protect, DetachIngress]);
         let stale = Legacy { endpoint: Belonging::Legacy, ..done() };
         assert_eq!(stale.steps(), [HandOver, IGNORED]);
+    }
+
+    #[test]
+    fn one_that_is_retired_says_whether_its_name_is_served() {
+        let gone = Legacy { canonical: false, ..done() };
+        for (legacy, retirement, leaves) in [
+            (served(), None, false),
+            (requested(), None, false),
+            (done(), Some(Retirement::Migrated), false),
+            // The watch does not show yet what was made.
+            (Legacy { made: true, ..gone }, Some(Retirement::Migrated), false),
+            (gone, Some(Retirement::Abandoned), true),
+            (Legacy { requested: false, ..gone }, Some(Retirement::Abandoned), true),
+            (Legacy { deleting: true, ..gone }, None, true),
+            (Legacy { deleting: true, ..requested() }, None, true),
+        ] {
+            assert_eq!((legacy.retirement(), legacy.leaves_its_name()), (retirement, leaves), "{legacy:?}");
+        }
     }
 
     /// Conformance 89, 90. F-83.

@@ -1,5 +1,6 @@
 //! Load-balanced zones, the name server names of the fleet in their parent, and which hosts they can serve.
 
+use crate::group::Group;
 use crate::name::{DomainName, GeoTag, NameError};
 use crate::ttl::Ttl;
 
@@ -126,6 +127,15 @@ impl Default for NsPrefix {
 /// Why a host of a Gslb is not served. Its text is the sentence that the user reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum HostProblem {
+    /// The Gslb of the same name in the other group serves all hosts of the name. First: beside it nothing else counts.
+    #[error(
+        "the Gslb of the same name in group {} is served, and this one is not; delete one of the two by its full name, gslb.{} or gslb.{}{}",
+        .group.as_str(), Group::Canonical.as_str(), Group::Legacy.as_str(), take_over(*.group)
+    )]
+    OtherGroup {
+        /// The group of the one that is served.
+        group: Group,
+    },
     /// Not a domain name at all.
     #[error("host {host:?} is not served: {problem}")]
     Invalid {
@@ -226,6 +236,7 @@ impl HostProblem {
     /// Stable reason for conditions and metrics.
     pub fn reason(&self) -> &'static str {
         match self {
+            Self::OtherGroup { .. } => "OtherGroupServes",
             Self::Invalid { .. } => "HostInvalid",
             Self::OutsideZones { .. } => "HostOutsideZones",
             Self::Apex { .. } => "HostIsZoneApex",
@@ -236,6 +247,16 @@ impl HostProblem {
             Self::NotPermitted { .. } => "HostNotPermitted",
             Self::NotJudged { .. } => crate::tenancy::NOT_READ,
             Self::Taken { .. } => "HostTaken",
+        }
+    }
+}
+
+/// What else helps if the Gslb of this group is served.
+fn take_over(serving: Group) -> String {
+    match serving {
+        Group::Canonical => String::new(),
+        Group::Legacy => {
+            format!(", or label that one {}=true to have this one take over", crate::migration::REQUESTED)
         }
     }
 }

@@ -57,7 +57,7 @@ pub const DNS_TYPE_LOCAL: &str = "local";
 pub const DNS_TYPE_EXTDNS: &str = "extdns";
 
 /// Label of a legacy Gslb: migrate it; only the value [`TRUE`] counts.
-pub const MIGRATION_REQUESTED: &str = "k8gb.io/migration-requested";
+pub const MIGRATION_REQUESTED: &str = gslb_core::migration::REQUESTED;
 /// Label of a legacy Gslb: it has been migrated; only the value [`TRUE`] counts.
 pub const MIGRATED: &str = "k8gb.io/migrated-to-k8gb-io";
 /// Finalizer of a legacy Gslb under migration.

@@ -21,6 +21,7 @@ mod log;
 mod migration;
 mod mixed_fleet;
 mod objects;
+mod owners;
 mod peers;
 mod references;
 mod rest;

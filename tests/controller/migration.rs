@@ -8,7 +8,7 @@ use crate::objects::{
     HOST, OWN, annotated, application, backend, gslb, ingress, labelled, load_balancer_service, round_robin,
     slice,
 };
-use crate::world::{Cluster, eventually, pass};
+use crate::world::{Cluster, Running, eventually, pass, told as condition};
 
 const REQUESTED: &str = "k8gb.io/migration-requested";
 const MIGRATED: &str = "k8gb.io/migrated-to-k8gb-io";
@@ -224,6 +224,61 @@ async fn one_that_is_labelled_by_hand_is_told_and_a_canonical_gslb_takes_over_la
     })
     .await;
     is_served(&cluster).await;
+}
+
+async fn says(cluster: &Cluster, reason: &str) -> String {
+    eventually(&format!("the legacy Gslb is not Ready: {reason}"), || {
+        condition(&stored(cluster, "app")?, "Ready", "False", reason)
+    })
+    .await
+}
+
+/// What a scrape shows of Gslb `web/app`.
+fn series(running: &Running) -> Vec<String> {
+    let text = running.metrics();
+    let figures = ["k8gb_gslb_healthy_records{", "k8gb_endpoint_status_num{"];
+    let own = text.lines().filter(|line| figures.iter().any(|figure| line.starts_with(figure)));
+    own.filter(|line| line.contains("name=\"app\"")).map(str::to_owned).collect()
+}
+
+/// A Gslb that nobody serves any more says so once, and is not counted as healthy.
+#[tokio::test(start_paused = true)]
+async fn a_retired_gslb_is_not_ready_and_says_who_serves_its_name() {
+    let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(legacy(gslb("app", round_robin()))).unwrap();
+    let running = cluster.run();
+    is_served(&cluster).await;
+    label(&cluster, REQUESTED, Some("true"));
+    migrated(&cluster).await;
+    let message = says(&cluster, "Migrated").await;
+    assert!(message.contains("Gslb web/app of group k8gb.io serves"), "{message}");
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    cluster.settle().await;
+    assert!(series(&running).iter().any(|line| line.ends_with(" 1")), "{:?}", series(&running));
+    cluster.api.delete("k8gb.io/v1beta1", "Gslb", "web", "app").unwrap();
+    let message = says(&cluster, "LegacyIgnored").await;
+    assert!(message.contains("nobody serves it") && message.contains(MIGRATED), "{message}");
+    let status = stored(&cluster, "app").unwrap()["status"].clone();
+    assert_eq!((&status["healthyRecords"], &status["serviceHealth"]), (&json!({}), &json!({})));
+    assert_eq!((status.get("serving"), &status["hosts"]), (None, &json!(HOST)));
+    cluster.settle().await;
+    assert_eq!((endpoint(&cluster, "app"), series(&running)), (None, vec![]));
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    pass(600).await;
+    assert_eq!(cluster.writes(), []);
+    let once = ["LegacyDeprecated", "LegacyIgnored", "LegacyMigrated"];
+    assert_eq!(told(&cluster), once);
+    running.stop().await;
+    cluster.api.apply_object(slice("app", true)).unwrap();
+    let running = cluster.run();
+    pass(60).await;
+    assert_eq!((told(&cluster), series(&running)), (once.map(str::to_owned).to_vec(), vec![]));
+    // As the sentence says.
+    label(&cluster, MIGRATED, Some("false"));
+    is_served(&cluster).await;
+    says(&cluster, "Migrated").await;
+    assert!(!series(&running).is_empty());
 }
 
 /// Conformance 90. F-83: a deletion that comes first hands over too.

@@ -222,11 +222,17 @@ pub(crate) fn told(object: &Value, kind: &str, status: &str, reason: &str) -> Op
 impl Running {
     /// Passes over a Gslb of namespace `web` that were finished.
     pub(crate) fn passes(&self, name: &str) -> u32 {
-        let mut text = String::new();
-        encode(&mut text, &self.registry).unwrap();
+        let text = self.metrics();
         let series = format!("k8gb_gslb_reconciliation_loops_total{{namespace=\"web\",name=\"{name}\"}} ");
         let value = text.lines().find_map(|line| line.strip_prefix(&series));
         value.map_or(0, |value| value.parse().unwrap())
+    }
+
+    /// What a scrape shows.
+    pub(crate) fn metrics(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).unwrap();
+        text
     }
 
     /// Stops the controller and waits until it is gone.

@@ -46,6 +46,9 @@ fn accepted_condition(
     hosts: &[HostProblem],
 ) -> Condition {
     let kind = ConditionKind::Accepted;
+    if let Some(other_group @ HostProblem::OtherGroup { .. }) = hosts.first() {
+        return Condition::bad(kind, other_group.reason(), other_group.to_string());
+    }
     if !spec.is_empty() {
         let after = match &publication.accepted {
             Some(accepted) => format!("the last accepted strategy ({}) goes on", accepted.strategy.label()),

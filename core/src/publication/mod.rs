@@ -15,6 +15,7 @@ use crate::condition::Condition;
 use crate::decision::{Answer, Decision, Inputs, Own, Sight, decide};
 use crate::endpoint::{Endpoint, host_endpoints};
 use crate::fleet::Members;
+use crate::group::Group;
 use crate::health::{Health, HealthPolicy};
 use crate::name::{DomainName, GeoTag};
 use crate::peer::ToldState;
@@ -120,6 +121,8 @@ pub struct Observation<'a> {
     pub zones: &'a [Zone],
     /// What the Gslb's namespace may do.
     pub tenancy: Tenancy,
+    /// The group of the Gslb of the same name, if that one is served instead.
+    pub other_group: Option<Group>,
     /// Hosts that an older Gslb serves, with its `namespace/name`.
     pub taken: BTreeMap<DomainName, String>,
     /// The peers' views, by host and peer.
@@ -242,6 +245,9 @@ pub fn servable_hosts(servers: &[Server], zones: &[Zone], tenancy: &Tenancy) -> 
 
 /// The hosts that are served, duplicates merged with their Services, and the problems of the others.
 fn served_hosts(seen: &Observation<'_>) -> (Vec<Served>, Vec<HostProblem>) {
+    if let Some(group) = seen.other_group {
+        return (Vec::new(), vec![HostProblem::OtherGroup { group }]);
+    }
     let mut hosts: Vec<Served> = Vec::new();
     let mut problems = Vec::new();
     for server in seen.resolution.servers(&seen.known).iter().filter(|server| !server.host.is_empty()) {

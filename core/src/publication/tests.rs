@@ -47,6 +47,7 @@ fn pass() -> Pass {
         exposed: Exposed::configured(targets(FRA)),
         zones: &[],
         tenancy: Tenancy::Unlimited,
+        other_group: None,
         taken: [].into(),
         peers: [].into(),
         waiting: [].into(),
@@ -312,6 +313,24 @@ fn a_host_that_an_older_gslb_serves_is_left_to_it() {
     let (status, _, message) = publication.accepted();
     assert_eq!(status, Truth::False);
     assert!(message.contains(HOST) && message.contains("web/older"), "{message}");
+}
+
+/// F-25: its hosts, an invalid spec and what is wrong with a host are the other one's to tell.
+#[test]
+fn a_gslb_whose_name_is_served_from_the_other_group_says_only_that() {
+    for (group, take_over) in [(Group::Legacy, true), (Group::Canonical, false)] {
+        let mut pass = pass().healthy(HOST).healthy("shop.example.net").strategy(|raw| raw.kind.clear());
+        pass.seen.other_group = Some(group);
+        let publication = pass.publish();
+        assert_eq!((publication.endpoints.as_slice(), publication.hosts.as_slice()), (&[][..], &[][..]));
+        let (status, reason, message) = publication.accepted();
+        assert_eq!((status, reason), (Truth::False, "OtherGroupServes"));
+        assert!(message.contains(&format!("in group {} is served", group.as_str())), "{message}");
+        assert!(message.contains("delete one of the two"), "{message}");
+        assert_eq!(message.contains("k8gb.io/migration-requested=true"), take_over, "{message}");
+        let ready = publication.conditions.last().unwrap();
+        assert_eq!((ready.reason, ready.message.as_str()), (reason, message));
+    }
 }
 
 /// Conformance 8, 38.

@@ -55,7 +55,7 @@ pub(crate) async fn apply(
     now: Timestamp,
 ) -> kube::Result<Applied> {
     let uid = gslb.uid().unwrap_or_default();
-    let foreign = endpoint.is_some_and(|facts| facts.owner.as_ref().is_none_or(|owner| owner.uid != uid));
+    let foreign = endpoint.is_some_and(|facts| !facts.is_for(&uid));
     if publication.accepted.is_none()
         && (foreign || endpoint.is_none() && publication.unanswered.0.is_empty())
     {

@@ -23,6 +23,8 @@ const DNS_TYPE_KEYS: [&str; 2] = [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY];
 /// Annotations that are ours.
 const ANNOTATIONS: [&str; 4] =
     [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY, marks::UNANSWERED_HOSTS, marks::ACCEPTED_STRATEGY];
+/// Those of them that nobody else writes.
+const OURS: [&str; 2] = [marks::UNANSWERED_HOSTS, marks::ACCEPTED_STRATEGY];
 
 /// What counts of a DNSEndpoint.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +34,8 @@ pub(crate) struct EndpointFacts {
     pub(crate) uid: Option<String>,
     /// The controlling owner.
     pub(crate) owner: Option<Owner>,
+    /// Whether it bears marks that nobody but us sets.
+    pub(crate) marked: bool,
     /// The strategy that is in force, as it was written.
     pub(crate) raw_in_force: Option<gslb::Strategy>,
     /// Host records by name.
@@ -56,11 +60,34 @@ impl Owner {
     }
 }
 
+/// Whether a Gslb may write the DNSEndpoint of its name: its own, and one of ours that belongs to nobody, because
+/// somebody took the owner off or left it behind. Without our marks what belongs to nobody is somebody else's (F-24).
+fn may_write(gslb: &str, owner: Option<&str>, marked: bool) -> bool {
+    owner.map_or(marked, |owner| owner == gslb)
+}
+
 impl EndpointFacts {
+    /// Whether the Gslb with this UID may write it.
+    pub(crate) fn is_for(&self, gslb: &str) -> bool {
+        may_write(gslb, self.owner.as_ref().map(|owner| owner.uid.as_str()), self.marked)
+    }
+
+    /// Whether the Gslb with this UID controls it.
+    pub(crate) fn belongs_to(&self, gslb: &str) -> bool {
+        self.owner.as_ref().is_some_and(|owner| owner.uid == gslb)
+    }
+
+    /// Whether a Gslb made it, whichever.
+    pub(crate) fn is_of_a_gslb(&self) -> bool {
+        self.owner.as_ref().map_or(self.marked, |owner| owner.group.is_some())
+    }
+
     /// One that does not parse is known to exist, and nothing of it is used.
     pub(crate) fn read(guarded: DeserializeGuard<DnsEndpoint>) -> Self {
         match guarded.0 {
-            Ok(object) if is_of_a_gslb(&object.metadata) => Self::from(object),
+            Ok(object) if is_of_a_gslb(&object.metadata) || is_left_behind(&object.metadata) => {
+                Self::from(object)
+            }
             Ok(object) => Self::foreign(object.metadata),
             Err(invalid) => Self::foreign(invalid.metadata),
         }
@@ -68,12 +95,13 @@ impl EndpointFacts {
 
     /// One of which only its existence counts.
     fn foreign(metadata: ObjectMeta) -> Self {
-        let owner = Owner::read(&metadata);
+        let (owner, marked) = (Owner::read(&metadata), is_marked(&metadata));
         let live = Live::new(metadata.resource_version, &Value::Null);
         Self {
             live,
             uid: metadata.uid,
             owner,
+            marked,
             raw_in_force: None,
             standing: BTreeMap::new(),
             down: BTreeSet::new(),
@@ -89,6 +117,15 @@ fn is_of_a_gslb(metadata: &ObjectMeta) -> bool {
     controlling(metadata).is_some_and(|owner| owner.kind == Gslb::kind(&()))
 }
 
+fn is_marked(metadata: &ObjectMeta) -> bool {
+    let annotations = metadata.annotations.as_ref();
+    annotations.is_some_and(|annotations| OURS.iter().any(|key| annotations.contains_key(*key)))
+}
+
+fn is_left_behind(metadata: &ObjectMeta) -> bool {
+    controlling(metadata).is_none() && is_marked(metadata)
+}
+
 impl From<DnsEndpoint> for EndpointFacts {
     fn from(object: DnsEndpoint) -> Self {
         let owner = Owner::read(&object.metadata);
@@ -97,6 +134,7 @@ impl From<DnsEndpoint> for EndpointFacts {
             live: Live::new(object.resource_version(), &view(&object)),
             uid: object.uid(),
             owner,
+            marked: is_marked(&object.metadata),
             raw_in_force: in_force(&object),
             standing,
             down: down(&object),
@@ -222,5 +260,35 @@ pub(crate) fn raw_strategy(strategy: &gslb::Strategy) -> RawStrategy {
         primary_geo_tag: strategy.primary_geo_tag.clone(),
         dns_ttl_seconds: strategy.dns_ttl_seconds,
         split_brain_threshold_seconds: strategy.split_brain_threshold_seconds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F-24.
+    #[test]
+    fn what_belongs_to_nobody_is_ours_by_its_marks_only() {
+        for (owner, marked, ours) in [
+            (Some("own"), true, true),
+            (Some("own"), false, true),
+            (Some("other"), true, false),
+            (Some("other"), false, false),
+            (None, true, true),
+            (None, false, false),
+        ] {
+            assert_eq!(may_write("own", owner, marked), ours, "owner {owner:?}, marked {marked}");
+        }
+    }
+
+    #[test]
+    fn the_marks_are_those_that_k8gb_does_not_set() {
+        let marked = |key: &str| {
+            let annotations = BTreeMap::from([(key.to_owned(), "{}".to_owned())]);
+            is_marked(&ObjectMeta { annotations: Some(annotations), ..ObjectMeta::default() })
+        };
+        assert_eq!(ANNOTATIONS.map(marked), [false, false, true, true]);
+        assert!(!is_marked(&ObjectMeta::default()));
     }
 }

@@ -3,8 +3,9 @@
 //! Each write is conditional on the object that was read (F-80): whoever writes in between makes it fail, and the next
 //! pass starts from what is there then.
 
+use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::group::Group;
-use gslb_core::migration::{Belonging, Legacy, Step, Word};
+use gslb_core::migration::{Belonging, Legacy, Retirement, Step, Word};
 use gslb_crds::{DnsEndpoint, Gslb, LegacyGslb, marks};
 use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -15,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::group::{Guarded, Served};
-use super::{deprecate, embedded};
+use super::{deprecate, embedded, report};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::facts::embedded::desired;
@@ -50,22 +51,57 @@ pub(crate) async fn migrate(pass: &Pass, guarded: &Guarded, gslb: Served<'_>) ->
         done?;
     }
     if !seen.is_served() {
-        retire(pass, &seen, gslb);
+        retire(pass, &seen, gslb).await?;
     }
     Ok(seen.is_served())
 }
 
-/// A legacy Gslb that is not served any more wakes for nothing but itself. Its hosts are its twin's, which takes them
-/// over in its first pass, or nobody's.
-fn retire(pass: &Pass, seen: &Legacy, gslb: Served<'_>) {
+/// A legacy Gslb that is not served any more wakes for nothing but itself. Its hosts and numbers are its twin's, which
+/// takes them over in its first pass, or nobody's.
+async fn retire(pass: &Pass, seen: &Legacy, gslb: Served<'_>) -> kube::Result<()> {
     let (context, key) = (&pass.context, gslb.key());
     context.registry.forget(&gslb.id());
-    let coming = seen.requested && !seen.migrated && !seen.deleting || made(context, &key);
-    if !seen.canonical && !coming {
+    if seen.leaves_its_name() {
         for other in context.registry.release(&key) {
             pass.triggers.send(Trigger::Named(other));
         }
+        // One that is being deleted serves until it is gone.
+        if pass.triggers.gslb(&gslb.id().twin()).is_none() {
+            context.metrics.forget(&key.namespace, &key.name);
+        }
     }
+    let Some(retirement) = seen.retirement() else { return Ok(()) };
+    if retirement == Retirement::Abandoned && !is_told(&gslb) {
+        // The watch may be behind, and what is told as an event cannot be taken back.
+        if in_time(api::<Gslb>(context, &key).get_metadata_opt(&key.name)).await?.is_some() {
+            return Ok(());
+        }
+    }
+    report::retired(context, gslb, ready(retirement, &key), retirement == Retirement::Abandoned).await
+}
+
+/// Whether its status says already that nobody serves it.
+fn is_told(gslb: &Gslb) -> bool {
+    let told = gslb.status.iter().flat_map(|status| &status.conditions);
+    let mut reasons = told.map(|condition| condition.reason.as_str());
+    reasons.any(|reason| reason == Retirement::Abandoned.reason())
+}
+
+fn ready(retirement: Retirement, key: &Key) -> Condition {
+    let group = Group::Canonical.as_str();
+    let sentence = match retirement {
+        Retirement::Migrated => {
+            format!(
+                "Gslb {key} of group {group} serves in place of this one; delete this one when that one is Ready"
+            )
+        }
+        Retirement::Abandoned => format!(
+            "this Gslb is labelled as migrated and no Gslb {key} of group {group} exists, so nobody serves it; set {migrated}=false and {requested}=true to have it migrated, or remove both labels to have this one served",
+            migrated = marks::MIGRATED,
+            requested = marks::MIGRATION_REQUESTED
+        ),
+    };
+    Condition::bad(ConditionKind::Ready, retirement.reason(), sentence)
 }
 
 /// Whether the canonical Gslb of the name was made by a migration, and is not known to be gone.
@@ -250,15 +286,6 @@ async fn tell(pass: &Pass, key: &Key, gslb: Served<'_>, word: Word) {
             format!(
                 "Gslb {key} of group {} exists, so nothing was copied to it; it serves, and this one may be deleted",
                 Group::Canonical.as_str()
-            ),
-        ),
-        Word::Abandoned => (
-            "LegacyIgnored",
-            format!(
-                "this Gslb is labelled as migrated and no Gslb {key} of group {} exists, so nobody serves it; set {}=false and {}=true to have it migrated",
-                Group::Canonical.as_str(),
-                marks::MIGRATED,
-                marks::MIGRATION_REQUESTED
             ),
         ),
     };

@@ -20,8 +20,8 @@ use gslb_core::group::Group;
 use gslb_core::publication::{Figures, publish};
 use gslb_crds::marks;
 use jiff::{SignedDuration, Timestamp};
-use kube::Resource;
 use kube::runtime::controller::Action;
+use kube::{Resource, ResourceExt};
 
 use super::cache::Chain;
 use super::context::Context;
@@ -67,8 +67,8 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     if id.group == Group::Legacy && !migrate::migrate(pass, &guarded, gslb).await? {
         return Ok(Action::await_change());
     }
-    if gslb.metadata.deletion_timestamp.is_some() && !context.endpoints.contains(&id.key) {
-        // Its records are gone, and must not come back while somebody's finalizer holds the object.
+    if gslb.metadata.deletion_timestamp.is_some() && !has_records(context, gslb) {
+        // Its records are gone, or were left behind, and must not come back while a finalizer holds the object.
         return Ok(Action::await_change());
     }
     let now = context.now();
@@ -115,6 +115,11 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     let look_again = look_again.map(|at| at.duration_since(now));
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     Ok(next(pass, look_again))
+}
+
+fn has_records(context: &Context, gslb: Served<'_>) -> bool {
+    let uid = gslb.uid().unwrap_or_default();
+    context.endpoints.get(&gslb.key()).is_some_and(|facts| facts.belongs_to(&uid))
 }
 
 /// Tells once what is wrong with a Gslb that does not parse.

@@ -79,6 +79,7 @@ pub(crate) fn observe<'a>(
             exposed,
             zones,
             tenancy,
+            other_group: twins.rival.as_ref().map(|rival| rival.group),
             taken: BTreeMap::new(),
             peers: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -92,7 +93,9 @@ pub(crate) fn observe<'a>(
         look_again: held_until.into_iter().chain(look_again).min(),
         affected,
     };
-    look_at_hosts(context, &id.key, twins, &mut seen, now);
+    if twins.rival.is_none() {
+        look_at_hosts(context, &id.key, &mut seen, now);
+    }
     Ok(seen)
 }
 
@@ -114,13 +117,9 @@ pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones
 }
 
 /// Who else wants the hosts, and what the peers say about them.
-fn look_at_hosts(context: &Context, key: &Key, twins: &Twins, seen: &mut Seen<'_>, now: Timestamp) {
+fn look_at_hosts(context: &Context, key: &Key, seen: &mut Seen<'_>, now: Timestamp) {
     let servers = seen.observation.resolution.servers(&seen.observation.known);
     for host in servable_hosts(servers, seen.observation.zones, &seen.observation.tenancy) {
-        if let Some(rival) = &twins.rival {
-            seen.observation.taken.insert(host, rival.to_string());
-            continue;
-        }
         if let Some(winner) = context.registry.winner_over(key, &host) {
             seen.observation.taken.insert(host, winner.to_string());
             continue;
@@ -188,7 +187,7 @@ fn known_servers(gslb: &Gslb) -> Vec<Server> {
     // Some hosts stand in the Gslb itself, whatever becomes of the object that it refers to.
     let reference = gslb.spec.resource_ref.as_ref().map(reference::raw);
     let reference =
-        reference.and_then(|raw| raw.accept(&gslb.metadata.namespace.as_deref().unwrap_or_default()).ok());
+        reference.and_then(|raw| raw.accept(gslb.metadata.namespace.as_deref().unwrap_or_default()).ok());
     let host = reference.filter(|reference| names_no_host(reference.kind));
     let host = host.and_then(|_| marks::annotation(gslb, marks::HOSTNAME));
     host.map(|host| Server { host: host.trim().to_owned(), services: Vec::new() }).into_iter().collect()

@@ -10,6 +10,7 @@ use gslb_core::publication::{HostReport, Publication};
 use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
 use gslb_crds::{Gslb, GslbStatus, LegacyGslb};
 use jiff::Timestamp;
+use kube::runtime::events::Event;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 
@@ -52,6 +53,44 @@ pub(crate) async fn report(
     keep_times(&mut status.peers, gslb.status.as_ref().map_or(&[], |live| &live.peers));
     status.conditions = conditions;
     status.observed_generation = generation;
+    tell(context, gslb, &status, &events, now).await
+}
+
+/// Says of a legacy Gslb that it is not served any more; what its status said of health and answers is over. An event
+/// only if `news`: nothing else has told it.
+pub(crate) async fn retired(
+    context: &Context,
+    gslb: Served<'_>,
+    ready: Condition,
+    news: bool,
+) -> kube::Result<()> {
+    let (key, now) = (gslb.key(), context.now());
+    let before = gslb.status.clone().unwrap_or_default();
+    let generation = gslb.metadata.generation;
+    let (conditions, mut events) =
+        context.announcer.settle(what(gslb.group), &key, &[ready], &before.conditions, generation, now);
+    events.retain(|_| news);
+    let status = GslbStatus {
+        geo_tag: context.settings.geo_tag.to_string(),
+        // What it would serve again.
+        hosts: before.hosts,
+        servers: before.servers,
+        conditions,
+        observed_generation: generation,
+        ..GslbStatus::default()
+    };
+    tell(context, gslb, &status, &events, now).await
+}
+
+/// Writes the status if it says something new, then tells the events.
+async fn tell(
+    context: &Context,
+    gslb: Served<'_>,
+    status: &GslbStatus,
+    events: &[Event],
+    now: Timestamp,
+) -> kube::Result<()> {
+    let (key, what) = (gslb.key(), what(gslb.group));
     let desired = json!(status);
     let shown = json!(gslb.status);
     let live = Live::new(gslb.resource_version(), &shown);
@@ -64,10 +103,10 @@ pub(crate) async fn report(
         let write = Write { what, key: &key, status: Some(&shown), desired, live: Some(&live), now };
         let written = write_status(context, gslb.group, write, &body).await;
         // The events are not told again, so they go out whatever became of the status.
-        context.announcer.publish(&events, &object).await;
+        context.announcer.publish(events, &object).await;
         return unless_gone(written).map(drop);
     }
-    context.announcer.publish(&events, &object).await;
+    context.announcer.publish(events, &object).await;
     Ok(())
 }
 
@@ -96,23 +135,12 @@ fn with_outcome(conditions: &[Condition], applied: &Applied, gslb: &Id) -> Vec<C
     let key = &gslb.key;
     let mut conditions = conditions.to_vec();
     let (reason, message) = match applied {
-        Applied::Published | Applied::Nothing => return conditions,
+        // That the other group serves is what `Accepted` says.
+        Applied::Published | Applied::Nothing | Applied::Twin => return conditions,
         Applied::Foreign => (
             "DNSEndpointForeign",
             format!(
                 "DNSEndpoint {key} exists and does not belong to this Gslb, so it is left alone; delete it or rename the Gslb"
-            ),
-        ),
-        Applied::Twin => (
-            "OtherGroupServes",
-            format!(
-                "Gslb {} publishes DNSEndpoint {key}, so this one is not served; delete one of the two{}",
-                gslb.twin(),
-                match gslb.group {
-                    Group::Canonical =>
-                        ", or label that one k8gb.io/migration-requested=true to take over from it",
-                    Group::Legacy => "",
-                }
             ),
         ),
         Applied::Refused { why } => (

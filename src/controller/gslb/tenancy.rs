@@ -11,6 +11,7 @@ use gslb_crds::Gslb;
 use jiff::Timestamp;
 
 use super::addresses::Found;
+use super::live::EndpointFacts;
 use super::reference::{Reader, Referenced, Stop, Unknown};
 use crate::config::NamespacePolicy;
 use crate::controller::cache::Key;
@@ -59,7 +60,7 @@ impl Reader<'_> {
         let mut hosts: BTreeSet<DomainName> =
             known.iter().filter_map(|server| DomainName::parse(&server.host).ok()).collect();
         let published = self.context.endpoints.get(&self.gslb.key);
-        let ours = published.filter(|facts| facts.owner.as_ref().is_some_and(|owner| owner.group.is_some()));
+        let ours = published.filter(EndpointFacts::is_of_a_gslb);
         hosts.extend(ours.into_iter().flat_map(|facts| facts.standing.into_keys()));
         Tenancy::Unread { namespace: namespace.to_owned(), why, hosts }
     }

@@ -28,11 +28,13 @@ impl Twins {
         let Some(other) = triggers.gslb(&id.twin()) else {
             return Self { rival: None, retired: false, own_created: created, created };
         };
-        let publishes = context.endpoints.get(&id.key).and_then(|facts| facts.owner);
+        let endpoint = context.endpoints.get(&id.key);
         let twin = |gslb: &Guarded| Twin {
             group: gslb.group,
             created: self::created(gslb),
-            publishes: publishes.as_ref().is_some_and(|owner| Some(&owner.uid) == gslb.uid().as_ref()),
+            publishes: endpoint
+                .as_ref()
+                .is_some_and(|facts| facts.belongs_to(&gslb.uid().unwrap_or_default())),
             retired: is_retired(gslb),
         };
         let serves = serving(twin(gslb), twin(&other)) == id.group;

@@ -1,0 +1,105 @@
+//! A DNSEndpoint that lost its owner.
+
+use serde_json::{Value, json};
+
+use crate::legacy::{LOCAL, endpoint, is_served, owner};
+use crate::objects::{HOST, OWN, application, gslb, round_robin};
+use crate::world::{Cluster, eventually, pass};
+
+const API: &str = "k8gb.io/v1beta1";
+
+/// As `kubectl patch dnsendpoint app --type merge -p '{"metadata":{"ownerReferences":null}}'`.
+fn take_the_owner_off(cluster: &Cluster) -> Value {
+    let mut object = endpoint(cluster, "app").unwrap();
+    object["metadata"].as_object_mut().unwrap().remove("ownerReferences").unwrap();
+    cluster.api.put_object(object.clone()).unwrap();
+    object
+}
+
+async fn belongs_to(cluster: &Cluster, gslb: &Value) {
+    eventually("the Gslb owns its records", || {
+        (endpoint(cluster, "app")?["metadata"]["ownerReferences"] == json!([owner(gslb)])).then_some(())
+    })
+    .await;
+}
+
+/// F-24: what was ours and belongs to nobody is not somebody else's.
+#[tokio::test(start_paused = true)]
+async fn records_that_lose_their_owner_get_it_back() {
+    let cluster = Cluster::alone().setting("RECONCILE_REQUEUE_SECONDS", "0");
+    application(&cluster.api, "app", &[HOST]);
+    let object =
+        cluster.api.apply_object(gslb("app", json!({"type": "roundRobin", "dnsTtlSeconds": 7}))).unwrap();
+    let _running = cluster.run();
+    is_served(&cluster).await;
+    // Its strategy stands in the DNSEndpoint only.
+    cluster.api.apply_object(gslb("app", json!({"type": "sometimes"}))).unwrap();
+    cluster.tells("app", "Accepted", "False", "SpecInvalid").await;
+    cluster.settle().await;
+    let before = take_the_owner_off(&cluster);
+    belongs_to(&cluster, &object).await;
+    let after = endpoint(&cluster, "app").unwrap();
+    assert_eq!(after["spec"], before["spec"]);
+    assert_eq!(after["metadata"]["annotations"], before["metadata"]["annotations"]);
+    pass(60).await;
+    let writes: Vec<_> = cluster.writes().into_iter().map(|call| call.resource).collect();
+    assert_eq!(writes, ["dnsendpoints"], "one write puts it right, and nobody is told of somebody else");
+    cluster.api.delete(API, "Gslb", "web", "app").unwrap();
+    eventually("the records go with it", || endpoint(&cluster, "app").is_none().then_some(())).await;
+}
+
+/// F-24.
+#[tokio::test(start_paused = true)]
+async fn records_that_were_left_behind_belong_to_the_next_gslb_of_their_name() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let running = cluster.run();
+    is_served(&cluster).await;
+    running.stop().await;
+    take_the_owner_off(&cluster);
+    cluster.api.delete(API, "Gslb", "web", "app").unwrap();
+    let _running = cluster.run();
+    pass(60).await;
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    let next = cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    belongs_to(&cluster, &next).await;
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    is_served(&cluster).await;
+}
+
+/// As `kubectl delete --cascade=orphan`: the garbage collector takes the owner off while its finalizer holds the Gslb.
+#[tokio::test(start_paused = true)]
+async fn a_gslb_that_is_being_deleted_does_not_take_its_records_back() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    let mut object = gslb("app", round_robin());
+    object["metadata"]["finalizers"] = json!(["example.com/held"]);
+    cluster.api.apply_object(object).unwrap();
+    let _running = cluster.run();
+    is_served(&cluster).await;
+    cluster.api.delete(API, "Gslb", "web", "app").unwrap();
+    cluster.settle().await;
+    take_the_owner_off(&cluster);
+    pass(60).await;
+    assert_eq!(cluster.writes(), []);
+    is_served(&cluster).await;
+}
+
+/// F-24: k8gb's labels and annotations are no marks of ours.
+#[tokio::test(start_paused = true)]
+async fn records_of_a_k8gb_that_belong_to_nobody_are_left_alone() {
+    let cluster = Cluster::alone();
+    let marks = json!({"k8gb.io/dnstype": "local", "k8gb.absa.oss/dnstype": "local"});
+    let theirs = json!({
+        "apiVersion": "externaldns.k8s.io/v1alpha1", "kind": "DNSEndpoint",
+        "metadata": {"name": "app", "namespace": "web", "labels": marks, "annotations": marks},
+        "spec": {"endpoints": [{"dnsName": HOST, "recordType": "A", "targets": ["192.0.2.99"]}]},
+    });
+    let before = cluster.api.apply_object(theirs).unwrap();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    cluster.tells("app", "Ready", "False", "DNSEndpointForeign").await;
+    assert_eq!(endpoint(&cluster, "app"), Some(before));
+}
