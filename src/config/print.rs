@@ -175,6 +175,9 @@ infoblox:
   requestTimeoutSeconds: 20 # default
   dnsView: "default" # default
   caFile: "/etc/ssl/all.pem" # SSL_CERT_FILE
+  # clientCertificateFile: not set
+  # clientKeyFile: not set
+  restartPolicy: "never" # default
   # usernameFile: not set
   # passwordFile: not set
 log:
@@ -196,6 +199,8 @@ changeLog:
 # INFOBLOX_WAPI_PASSWORD=***
 # INFOBLOX_HTTP_POOL_CONNECTIONS=10 (default)
 # PEER_HOLD_SECONDS=60
+# HTTPS_PROXY= (default)
+# NO_PROXY= (default)
 # SSL_CERT_FILE=/etc/ssl/all.pem
 # HOSTNAME=gslb-0
 # CONFIG_FILE= (default)

@@ -186,6 +186,8 @@ fn no_key_is_known_that_has_no_effect_or_holds_a_secret() {
             "INFOBLOX_WAPI_PASSWORD",
             "INFOBLOX_HTTP_POOL_CONNECTIONS",
             "PEER_HOLD_SECONDS",
+            "HTTPS_PROXY",
+            "NO_PROXY",
             "SSL_CERT_FILE",
             "HOSTNAME",
             "CONFIG_FILE",
