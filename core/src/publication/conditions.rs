@@ -66,10 +66,8 @@ fn accepted_condition(
         }
         Some(_) | None => Vec::new(),
     };
-    let warnings: Vec<String> =
-        seen.tenancy.warning().into_iter().chain(warnings.iter().map(ToString::to_string)).collect();
-    let ignored = seen.raw.ignored().map(|warning| warning.to_string());
-    let warnings: Vec<String> = warnings.into_iter().chain(ignored).collect();
+    let of_spec = warnings.into_iter().chain(seen.raw.ignored()).map(|warning| warning.to_string());
+    let warnings: Vec<String> = seen.tenancy.warning().into_iter().chain(of_spec).collect();
     if warnings.is_empty() {
         Condition::good(kind, "Accepted", "the spec is accepted")
     } else {

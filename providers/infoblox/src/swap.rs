@@ -2,9 +2,9 @@
 //! as one transaction. So each writer knows exactly what it overwrote.
 //!
 //! Where the grid defines our revision attribute, each write leaves a new revision, and the first read asks for the one
-//! that was seen: if another writer
-//! of ours was faster, it finds nothing, and the grid takes the whole batch back. Without it, or when somebody wrote who
-//! knows no revisions, what that writer had put there is put back at once (design §2.5, reference.md §2.9).
+//! that was seen: if another writer of ours was faster, it finds nothing, and the grid takes the whole batch back. Without
+//! it, or when somebody wrote who knows no revisions, what that writer had put there is put back at once (design §2.5,
+//! reference.md §2.9).
 
 use std::collections::BTreeSet;
 
