@@ -1,14 +1,59 @@
 //! A provider that serves a change only after a restart of services: told, or restarted, as the settings say.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use gslb_provider_contract::Service;
+use async_trait::async_trait;
+use gslb_core::delegation::Presence;
+use gslb_core::limits::ApprovedChange;
+use gslb_provider_contract::{
+    Capabilities, Observe, Provider, ProviderError, ProviderId, Receipt, Scope, Service,
+};
 use gslb_provider_memory::MemoryProvider;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::world::{Cluster, PARENT, pass};
 
 const WORDS: &str = "the DNS service of gm.example.com has to be restarted";
+
+/// A provider whose restart ends when it is told to.
+struct Slow {
+    store: Arc<MemoryProvider>,
+    asked: Notify,
+    may: Notify,
+}
+
+#[async_trait]
+impl Observe for Slow {
+    fn id(&self) -> &ProviderId {
+        self.store.id()
+    }
+    fn capabilities(&self) -> &Capabilities {
+        self.store.capabilities()
+    }
+    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
+        self.store.observe(scope).await
+    }
+    async fn service(&self) -> Result<Service, ProviderError> {
+        self.store.service().await
+    }
+}
+
+#[async_trait]
+impl Provider for Slow {
+    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
+        self.store.apply(change).await
+    }
+    async fn restart(&self) -> Result<(), ProviderError> {
+        self.asked.notify_one();
+        self.may.notified().await;
+        self.store.restart().await
+    }
+    fn longest_aftermath(&self) -> Duration {
+        self.store.longest_aftermath()
+    }
+}
 
 /// A cluster whose parent zone does not show the delegation yet.
 fn unserved(provider: MemoryProvider) -> Cluster {
@@ -60,4 +105,18 @@ async fn a_delegation_that_is_served_asks_for_no_restart() {
     cluster.zone_tells("Ready", "True", "Ready").await;
     pass(600).await;
     assert_eq!(cluster.provider.as_ref().unwrap().restarts(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_lets_a_restart_come_to_its_outcome() {
+    let cluster = unserved(MemoryProvider::new().restarting());
+    let store = cluster.provider.clone().unwrap();
+    let provider = Arc::new(Slow { store, asked: Notify::new(), may: Notify::new() });
+    let running = cluster.run_with(Some(Arc::clone(&provider) as Arc<dyn Provider>));
+    provider.asked.notified().await;
+    let stopped = tokio::spawn(running.stop());
+    pass(1).await;
+    provider.may.notify_one();
+    stopped.await.unwrap();
+    assert_eq!(log(&cluster), [("Create".into(), "Applied".into()), ("Restart".into(), "Applied".into())]);
 }

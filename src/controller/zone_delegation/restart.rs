@@ -86,6 +86,7 @@ async fn restart(
         before: None,
         after: None,
     };
+    let _under_way = pass.zones.begin_change().await;
     let pending = log.intend(proposal, context.now()).await?;
     let started = Instant::now();
     let (result, error) = match provider.restart().await {
