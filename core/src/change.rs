@@ -34,6 +34,18 @@ pub enum Change {
     },
 }
 
+/// A change that a later read can find the trace of: this is how one with an unknown outcome is settled.
+pub trait Traced {
+    /// What a read gives.
+    type Observed;
+
+    /// Whether what was read is still what the change was planned for.
+    fn matches(&self, observed: &Self::Observed) -> bool;
+
+    /// Whether what was read shows the change, also if others have written since.
+    fn shows_in(&self, observed: &Self::Observed) -> bool;
+}
+
 /// The object is no longer what the change was made for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("delegation {zone} changed since it was observed")]
@@ -146,6 +158,18 @@ impl Change {
             }
             (Self::Replace { .. } | Self::Delete { .. }, _) => Ok(Presence::Absent),
         }
+    }
+}
+
+impl Traced for Change {
+    type Observed = Presence;
+
+    fn matches(&self, observed: &Presence) -> bool {
+        self.matches(observed)
+    }
+
+    fn shows_in(&self, observed: &Presence) -> bool {
+        self.shows_in(observed)
     }
 }
 

@@ -19,8 +19,9 @@
 //!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`restart`]: when a
 //!    backend is made to serve what it holds; [`rivalry`]: how often what
 //!    somebody else undoes is written back.
-//! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
-//! 8. [`doubling`]: the pauses of whatever is tried again.
+//! 7. [`records`]: instead of a delegation, the records of each host, kept by several clusters side by side.
+//! 8. [`changelog`]: the tamper-evident chain of what was done at a provider.
+//! 9. [`doubling`]: the pauses of whatever is tried again.
 //!
 //! [`few`] is the one container of its own.
 
@@ -53,6 +54,7 @@ pub mod peer;
 pub mod plan;
 pub mod publication;
 pub mod published;
+pub mod records;
 pub mod reference;
 pub mod reply;
 pub mod restart;

@@ -5,14 +5,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::entry::ChangeResult;
-use crate::change::Change;
-use crate::delegation::Presence;
+use crate::change::Traced;
 
 /// A change whose outcome nobody saw, and what is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unsettled<'a> {
+pub struct Unsettled<'a, C> {
     /// The change; nothing if another version wrote it in a form that is not ours.
-    pub change: Option<&'a Change>,
+    pub change: Option<&'a C>,
     /// Whether the provider is known to hold it back until somebody agrees.
     pub awaits_approval: bool,
     /// When nobody waited for its reply any more, by our own clock: the caller gave up, or the change was found
@@ -38,11 +37,11 @@ pub enum Settlement {
     },
 }
 
-impl Unsettled<'_> {
+impl<C: Traced> Unsettled<'_, C> {
     /// Judges a read that began at `read_at`.
     ///
     /// A change that shows was made. That it does not show means nothing while its request may be under way.
-    pub fn settle(&self, observed: &Presence, read_at: Timestamp) -> Settlement {
+    pub fn settle(&self, observed: &C::Observed, read_at: Timestamp) -> Settlement {
         if self.change.is_some_and(|change| change.shows_in(observed)) {
             return Settlement::Settled(ChangeResult::Applied);
         }
@@ -65,7 +64,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::delegation::{Delegation, ObservedDelegation};
+    use crate::change::Change;
+    use crate::delegation::{Delegation, ObservedDelegation, Presence};
     use crate::name::DomainName;
     use crate::ttl::Ttl;
 
