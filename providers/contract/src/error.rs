@@ -14,9 +14,9 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
     /// The object is no longer what the plan saw. Observe again.
-    #[error("delegation {zone} changed since it was observed")]
+    #[error("what stands at {zone} changed since it was observed")]
     Stale {
-        /// The zone.
+        /// The delegated zone, or the host of records.
         zone: DomainName,
     },
     /// No answer, or "try later". Nothing was written.

@@ -8,6 +8,7 @@ use gslb_core::beneath::Beneath;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
+use gslb_core::records::{ApprovedRecordChange, ObservedHost, ZoneRecords};
 use gslb_core::zone::Zone;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,15 @@ pub trait Observe: Send + Sync {
     /// # Errors
     /// Anything else, a missing parent zone or view included.
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError>;
+
+    /// Reads the address records of all hosts at and beneath the zone's name, and what excludes them there. Asked only
+    /// where [`Capabilities::records`] says so. A host that is missing has none: the read was complete.
+    ///
+    /// # Errors
+    /// Anything else, a zone that the backend does not serve itself included.
+    async fn records(&self, scope: &Scope) -> Result<ZoneRecords, ProviderError> {
+        Err(no_records(self.id(), &scope.zone))
+    }
 
     /// Asks whether the backend serves what it holds. Asked only while a delegation is written and not served, so it
     /// may cost a few requests.
@@ -56,6 +66,19 @@ pub trait Provider: Observe {
     /// [`ProviderError::Stale`] if the object is no longer what the change was planned for; nothing was written
     /// then. After every error but [`ProviderError::Uncertain`] it is known that nothing was written.
     async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError>;
+
+    /// Makes one approved change of a record. Applying it twice equals applying it once; deleting what is absent is
+    /// done. A change that is held back for approval must not be applied again before [`Self::approval`] says that its
+    /// task is over.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    async fn apply_record(
+        &self,
+        change: &ApprovedRecordChange,
+    ) -> Result<Receipt<ObservedHost>, ProviderError> {
+        Err(no_records(self.id(), change.change().host()))
+    }
 
     /// How long a write may still come into force after nobody waits for its reply any more: the caller died, or
     /// [`ProviderError::Uncertain`] came. A read within that time which does not show the change proves nothing.
@@ -119,6 +142,15 @@ pub struct Capabilities {
     pub own_object: bool,
     /// The settings allow to restart the backend's services where that is needed to serve a change.
     pub restarts: bool,
+    /// The backend serves zones itself, and can hold each address of a host as an object with a claim.
+    pub records: bool,
+}
+
+fn no_records(provider: &ProviderId, name: &DomainName) -> ProviderError {
+    let text = format!(
+        "{provider} cannot hold records of several clusters for {name}; use mode delegation for its zone, or Infoblox"
+    );
+    ProviderError::Misconfigured { text }
 }
 
 /// Whether a backend serves what it holds.
@@ -135,12 +167,12 @@ pub enum Service {
     },
 }
 
-/// Which delegation to read.
+/// Which delegation to read, or whose hosts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scope {
-    /// The delegated zone.
+    /// The zone that the fleet serves.
     pub zone: DomainName,
-    /// The zone that holds the delegation.
+    /// The zone that holds its delegation. Its hosts may lie in this one, too.
     pub parent: DomainName,
 }
 
@@ -150,16 +182,16 @@ impl From<&Zone> for Scope {
     }
 }
 
-/// A change that the backend took.
+/// A change that the backend took. `R`: what is read to see it, a delegation or the records of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub struct Receipt<R = Presence> {
     /// The backend's own reference to the object or task: for the change log, never an identity.
     pub reference: String,
     /// Whether it is in force.
     pub disposition: Disposition,
     /// What a read right after the write found, if one was made and succeeded. If a plan for it is not empty,
     /// another writer came in between: observe again at once.
-    pub read_back: Option<Presence>,
+    pub read_back: Option<R>,
 }
 
 /// Whether a change that the backend took is in force.

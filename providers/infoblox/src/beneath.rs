@@ -63,6 +63,27 @@ struct Hits {
 }
 
 impl Infoblox {
+    /// All hits of a search, page by page, up to so many pages.
+    pub(crate) async fn all_pages(
+        &self,
+        kind: &str,
+        first: &[(&str, &str)],
+        most: usize,
+    ) -> Result<Vec<Value>, Failure> {
+        let mut hits = Vec::new();
+        let mut target = query(kind, first);
+        for _ in 0..most {
+            let page: Page = self.parse(self.client.read(target).await?)?;
+            hits.extend(page.result);
+            match page.next_page_id {
+                Some(id) => target = query(kind, &[("_page_id", &id)]),
+                None => return Ok(hits),
+            }
+        }
+        // What was not read to its end says nothing.
+        Err(self.unexpected(&format!("holds more than {most} pages of {kind} there")))
+    }
+
     /// What stands at and beneath the name, of all [`KINDS`].
     pub(crate) async fn look_beneath(&self, zone: &DomainName) -> Result<Beneath, Failure> {
         match self.client.send(&batch(zone, self.view())).await {
@@ -133,7 +154,7 @@ fn batch(zone: &DomainName, view: &str) -> Request {
 }
 
 /// The name and all that ends with it. Of what a name is made of, only the dot means something in a pattern.
-fn pattern(zone: &DomainName) -> String {
+pub(crate) fn pattern(zone: &DomainName) -> String {
     format!(r"(^|\.){}$", zone.as_str().replace('.', r"\."))
 }
 

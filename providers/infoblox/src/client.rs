@@ -92,11 +92,15 @@ impl Client {
     /// Reads, and tries again what may pass. If the address does not answer as a master, the next one is asked, and kept.
     /// Only reads look for the master: a write comes after one, and is sent to nobody else when it fails.
     pub(crate) async fn read(&self, target: String) -> Result<Value, Failure> {
-        let request = Request { method: Method::GET, target, body: None };
+        self.read_all(&Request { method: Method::GET, target, body: None }).await
+    }
+
+    /// The same for a batch of nothing but reads.
+    pub(crate) async fn read_all(&self, request: &Request) -> Result<Value, Failure> {
         let mut left = self.settings.grids.len();
         loop {
             let asked = self.current.load(Ordering::Relaxed);
-            let outcome = self.read_here(&request).await;
+            let outcome = self.read_here(request).await;
             left -= 1;
             match &outcome {
                 Err(failure) if left > 0 && failure.is_elsewhere() => self.move_on(asked, failure),

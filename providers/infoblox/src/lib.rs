@@ -1,10 +1,10 @@
-//! Infoblox WAPI as a provider of zone delegations.
+//! Infoblox WAPI as a provider of zone delegations, and of the records of hosts.
 //!
 //! Modules in reading order: [`settings`] and [`credentials`] (what an operator gives), [`provider`] (the
 //! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `swap` with
 //! `entries` and `revision` (a write that keeps what others write meanwhile), `task` (a write
 //! that somebody has to approve), `beneath` (what a new delegation would hide), `service` (whether
-//! the grid serves what it holds), `wire` and `convert`
+//! the grid serves what it holds), `records` (the records of hosts, with its own stages), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
 //! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring).
 
@@ -20,6 +20,7 @@ mod entries;
 pub mod login;
 mod lower;
 pub mod provider;
+mod records;
 mod retry_after;
 mod revision;
 mod service;

@@ -10,6 +10,7 @@ use gslb_core::change::Change;
 use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
+use gslb_core::records::{ApprovedRecordChange, ObservedHost, ZoneRecords};
 use gslb_provider_contract::{
     Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
     Service,
@@ -41,8 +42,10 @@ pub struct Infoblox {
     id: ProviderId,
     capabilities: Capabilities,
     pub(crate) client: Client,
-    absences: Absences,
+    pub(crate) absences: Absences,
     pub(crate) revisions: Revisions,
+    /// What is known of the attributes of records mode.
+    pub(crate) claims: Revisions,
     /// Writes that became tasks for somebody to approve, by zone.
     pub(crate) tasks: Mutex<BTreeMap<DomainName, Task>>,
 }
@@ -63,10 +66,11 @@ impl Infoblox {
     ) -> Result<Self, SetupError> {
         Ok(Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: false, restarts: settings.restarts },
+            capabilities: Capabilities { own_object: false, restarts: settings.restarts, records: true },
             client: Client::new(settings, memory, observer)?,
             absences: Absences::default(),
             revisions: Revisions::default(),
+            claims: Revisions::default(),
             tasks: Mutex::default(),
         })
     }
@@ -117,19 +121,32 @@ impl Infoblox {
     /// An empty search proves something only where the account sees the zone that would hold the delegation: the
     /// parent as it is configured or, if that is no zone of its own, one around it.
     async fn confirm_absence(&self, zone: &DomainName, parent: Option<&DomainName>) -> Result<(), Failure> {
-        let now = (self.client.settings().clock)();
-        if self.absences.is_confirmed(zone, now) {
-            return Ok(());
+        let holders = above(zone).filter(|name| parent.is_none_or(|parent| parent.is_within(name)));
+        match self.sees_one_of(zone, holders).await? {
+            true => Ok(()),
+            false => Err(self.no_parent(zone, parent)),
         }
-        for holder in above(zone).filter(|name| parent.is_none_or(|parent| parent.is_within(name))) {
+    }
+
+    /// Whether the account sees one of these authoritative zones, as far as that was confirmed lately for `name`.
+    pub(crate) async fn sees_one_of(
+        &self,
+        name: &DomainName,
+        holders: impl Iterator<Item = DomainName>,
+    ) -> Result<bool, Failure> {
+        let now = (self.client.settings().clock)();
+        if self.absences.is_confirmed(name, now) {
+            return Ok(true);
+        }
+        for holder in holders {
             let target = search(ZONE_AUTH, &holder, self.view(), "fqdn");
             let hits: Vec<Value> = self.parse(self.client.read(target).await?)?;
             if !hits.is_empty() {
-                self.absences.confirm(zone, now);
-                return Ok(());
+                self.absences.confirm(name, now);
+                return Ok(true);
             }
         }
-        Err(self.no_parent(zone, parent))
+        Ok(false)
     }
 
     fn no_parent(&self, zone: &DomainName, parent: Option<&DomainName>) -> Failure {
@@ -245,6 +262,10 @@ impl Observe for Infoblox {
         self.presence(found.as_ref(), &scope.zone)
     }
 
+    async fn records(&self, scope: &Scope) -> Result<ZoneRecords, ProviderError> {
+        self.read_records(scope).await.map_err(|failure| failure.error)
+    }
+
     async fn service(&self) -> Result<Service, ProviderError> {
         self.service_status().await.map_err(|failure| failure.error)
     }
@@ -288,6 +309,13 @@ impl Provider for Infoblox {
             (Write::Edit(edit), Some(found)) => self.swap(change, found, edit).await,
             (Write::Edit(_), None) => Err(stale()),
         }
+    }
+
+    async fn apply_record(
+        &self,
+        change: &ApprovedRecordChange,
+    ) -> Result<Receipt<ObservedHost>, ProviderError> {
+        self.write_record(change.change()).await
     }
 
     async fn restart(&self) -> Result<(), ProviderError> {

@@ -71,14 +71,19 @@ impl Infoblox {
             return Ok(known);
         }
         let target = query("extensibleattributedef", &[("name", REVISION), ("_return_fields", "name")]);
-        let known = match self.client.read(target).await {
-            Ok(found) => !self.parse::<Vec<Value>>(found).map_err(|failure| failure.error)?.is_empty(),
-            // Who may not see definitions goes without: then what others lose is put back.
-            Err(Failure { error: ProviderError::Refused { .. }, .. }) => false,
-            Err(failure) => return Err(failure.error),
-        };
+        let known = self.defines(&target).await?;
         self.revisions.learn(known, now);
         Ok(known)
+    }
+
+    /// Whether a search for definitions finds one.
+    pub(crate) async fn defines(&self, target: &str) -> Result<bool, ProviderError> {
+        match self.client.read(target.to_owned()).await {
+            Ok(found) => Ok(!self.parse::<Vec<Value>>(found).map_err(|failure| failure.error)?.is_empty()),
+            // Who may not see definitions goes without.
+            Err(Failure { error: ProviderError::Refused { .. }, .. }) => Ok(false),
+            Err(failure) => Err(failure.error),
+        }
     }
 
     /// `stamps`: the write leaves a new revision.

@@ -87,7 +87,7 @@ fn rejection(zone: &DomainName, how: &str) -> String {
 }
 
 /// `scheduledtask/<opaque>:12/PENDING`; only the number is for people.
-fn task_number(reference: &str) -> &str {
+pub(crate) fn task_number(reference: &str) -> &str {
     reference.rsplit(':').next().and_then(|tail| tail.split('/').next()).unwrap_or(reference)
 }
 

@@ -1,4 +1,4 @@
-//! The reference provider: delegations held in memory.
+//! The reference provider: delegations, and records of hosts, held in memory.
 //!
 //! It shows what an adapter must do in the fewest lines, and stands in for a backend in tests: failures are
 //! injected with [`MemoryProvider::fail_next`].
@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
-use gslb_core::change::Change;
+use gslb_core::change::{Change, Traced};
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
+use gslb_core::records::{ApprovedRecordChange, ObservedHost, RecordChange, ZoneRecords};
 use gslb_provider_contract::{
     Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope, Service,
 };
@@ -34,6 +35,8 @@ struct State {
     writes: Vec<Change>,
     service: Option<Service>,
     restarts: usize,
+    hosts: ZoneRecords,
+    record_writes: Vec<RecordChange>,
 }
 
 /// What a failure hits.
@@ -60,7 +63,7 @@ impl MemoryProvider {
     pub fn new() -> Self {
         Self {
             id: ProviderId::new("memory"),
-            capabilities: Capabilities { own_object: false, restarts: false },
+            capabilities: Capabilities { own_object: false, restarts: false, records: true },
             state: Mutex::default(),
         }
     }
@@ -85,6 +88,21 @@ impl MemoryProvider {
     /// Another writer makes a delegation look like this.
     pub fn put(&self, zone: &DomainName, presence: Presence) {
         self.state().delegations.insert(zone.clone(), presence);
+    }
+
+    /// Other writers make a host look like this.
+    pub fn put_host(&self, host: &DomainName, observed: ObservedHost) {
+        self.state().hosts.insert(host.clone(), observed);
+    }
+
+    /// What stands at a host.
+    pub fn host(&self, host: &DomainName) -> ObservedHost {
+        self.state().hosts.get(host).cloned().unwrap_or_default()
+    }
+
+    /// Every write of a record that changed something, in order.
+    pub fn record_writes(&self) -> Vec<RecordChange> {
+        self.state().record_writes.clone()
     }
 
     /// A parent zone and all below it are out of sight from now on.
@@ -135,6 +153,17 @@ impl State {
         self.delegations.get(zone).cloned().unwrap_or(Presence::Absent)
     }
 
+    fn write_record(&mut self, change: &RecordChange) -> Result<ObservedHost, ProviderError> {
+        let found = self.hosts.get(change.host()).cloned().unwrap_or_default();
+        if change.shows_in(&found) {
+            return Ok(found);
+        }
+        let after = change.apply_to(&found).map_err(|stale| ProviderError::Stale { zone: stale.host })?;
+        self.hosts.insert(change.host().clone(), after.clone());
+        self.record_writes.push(change.clone());
+        Ok(after)
+    }
+
     fn write(&mut self, change: &Change) -> Result<(), ProviderError> {
         let found = self.read(change.zone());
         if change.shows_in(&found) {
@@ -164,6 +193,17 @@ impl Observe for MemoryProvider {
         Ok(state.read(&scope.zone))
     }
 
+    async fn records(&self, scope: &Scope) -> Result<ZoneRecords, ProviderError> {
+        let mut state = self.state();
+        state.fails(Operation::Observe)?;
+        state.sees(&scope.zone)?;
+        let within = state
+            .hosts
+            .iter()
+            .filter(|(host, found)| host.is_within(&scope.zone) && **found != ObservedHost::default());
+        Ok(within.map(|(host, found)| (host.clone(), found.clone())).collect())
+    }
+
     async fn service(&self) -> Result<Service, ProviderError> {
         Ok(self.state().service.clone().unwrap_or(Service::Untold))
     }
@@ -188,6 +228,23 @@ impl Provider for MemoryProvider {
             reference: format!("memory/{}", change.zone()),
             disposition: Disposition::Applied,
             read_back: Some(state.read(change.zone())),
+        })
+    }
+
+    async fn apply_record(
+        &self,
+        change: &ApprovedRecordChange,
+    ) -> Result<Receipt<ObservedHost>, ProviderError> {
+        let change = change.change();
+        let mut state = self.state();
+        state.fails(Operation::Apply)?;
+        state.sees(change.host())?;
+        let after = state.write_record(change)?;
+        state.fails(Operation::ReplyOfApply)?;
+        Ok(Receipt {
+            reference: format!("memory/{}/{}", change.host(), change.record().address),
+            disposition: Disposition::Applied,
+            read_back: Some(after),
         })
     }
 

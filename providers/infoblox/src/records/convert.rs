@@ -1,0 +1,176 @@
+//! From the grid's records to ours, and where a claim stands.
+
+use std::net::IpAddr;
+
+use gslb_core::name::DomainName;
+use gslb_core::records::{Challenge, HostObstacle, HostRecord, RecordClaim};
+use gslb_core::ttl::Ttl;
+
+use super::wire::{RecordKind, RecordObject};
+use super::{CHALLENGE, CLAIM};
+
+/// What our marker in a comment starts with.
+const MARKER: &str = "gslb-bridge: ";
+/// What a challenge in it starts with.
+const ASKED: &str = ", challenged by ";
+
+/// One object that a search found.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) kind: RecordKind,
+    pub(super) object: RecordObject,
+}
+
+/// Where the claim of a record stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// In our extensible attributes.
+    Attributes,
+    /// In the comment of an object that we made, where the grid does not define the attributes.
+    Comment,
+}
+
+impl Found {
+    pub(super) fn host(&self) -> Result<DomainName, String> {
+        DomainName::parse(&self.object.name).map_err(|error| {
+            format!("holds a {} whose name cannot be read ({error}); correct it by hand", self.kind.name())
+        })
+    }
+
+    /// What excludes addresses at its name, if it is no address.
+    pub(super) fn obstacle(&self) -> Option<HostObstacle> {
+        match self.kind {
+            RecordKind::A | RecordKind::Aaaa => None,
+            RecordKind::Cname => {
+                Some(HostObstacle::Cname { target: self.object.canonical.clone().unwrap_or_default() })
+            }
+            RecordKind::Host => Some(HostObstacle::HostRecord),
+        }
+    }
+
+    /// The address record.
+    pub(super) fn record(&self, host: DomainName) -> Result<HostRecord, String> {
+        let address = self.address().ok_or_else(|| {
+            format!("holds a {} of {host} without a readable address; correct it by hand", self.kind.name())
+        })?;
+        let (claim, challenge) =
+            self.mark().map_or((None, None), |(_, claim, challenge)| (Some(claim), challenge));
+        let disabled = self.object.disable == Some(true);
+        Ok(HostRecord { host, address, ttl: self.ttl(), claim, challenge, disabled })
+    }
+
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        let text = match self.kind {
+            RecordKind::A => self.object.ipv4addr.as_deref(),
+            RecordKind::Aaaa => self.object.ipv6addr.as_deref(),
+            RecordKind::Cname | RecordKind::Host => None,
+        };
+        text?.parse().ok()
+    }
+
+    /// Claim and challenge, and where they stand. The attribute wins, and one that cannot be read is nobody's.
+    pub(super) fn mark(&self) -> Option<(Mark, RecordClaim, Option<Challenge>)> {
+        if let Some(claim) = self.object.attribute(CLAIM) {
+            let challenge = self.object.attribute(CHALLENGE).and_then(|text| text.parse().ok());
+            return Some((Mark::Attributes, claim.parse().ok()?, challenge));
+        }
+        let (claim, challenge) = read_comment(self.object.comment.as_deref()?)?;
+        Some((Mark::Comment, claim, challenge))
+    }
+
+    /// Without its flag the value is the one that the zone passes down (reference.md §2.8).
+    fn ttl(&self) -> Option<Ttl> {
+        let seconds = self.object.ttl.filter(|_| self.object.use_ttl == Some(true))?;
+        Ttl::from_secs(i64::from(seconds.min(i32::MAX as u32))).ok()
+    }
+}
+
+/// Our marker, if the comment is nothing else.
+fn read_comment(comment: &str) -> Option<(RecordClaim, Option<Challenge>)> {
+    let rest = comment.strip_prefix(MARKER)?;
+    match rest.split_once(ASKED) {
+        None => Some((rest.parse().ok()?, None)),
+        Some((claim, challenge)) => Some((claim.parse().ok()?, Some(challenge.parse().ok()?))),
+    }
+}
+
+/// The comment that says so.
+pub(super) fn comment(claim: &RecordClaim, challenge: Option<&Challenge>) -> String {
+    match challenge {
+        None => format!("{MARKER}{claim}"),
+        Some(challenge) => format!("{MARKER}{claim}{ASKED}{challenge}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn found(more: Value) -> Found {
+        let mut object = json!({"_ref": "record:a/x", "name": "app.cloud.example.com", "view": "default",
+            "ipv4addr": "192.0.2.80"});
+        object.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        Found { kind: RecordKind::A, object: serde_json::from_value(object).unwrap() }
+    }
+
+    #[test]
+    fn a_claim_stands_in_our_attribute_or_is_all_that_the_comment_says() {
+        let value = |text: &str| json!({"value": text});
+        let mark = |more| {
+            found(more).mark().map(|(mark, claim, challenge)| {
+                (mark, claim.to_string(), challenge.map(|challenge| challenge.to_string()))
+            })
+        };
+        let eu = "cloud.example.com/eu".to_owned();
+        let asked = Some("us 2026-01-02T03:04:05Z".to_owned());
+        let (by_attribute, by_comment) =
+            (Some((Mark::Attributes, eu.clone(), None)), Some((Mark::Comment, eu.clone(), None)));
+        let cases = [
+            (json!({"extattrs": {CLAIM: value(&eu)}}), by_attribute.clone()),
+            (
+                json!({"extattrs": {CLAIM: value(&eu), "Site": value("x")}, "comment": "ticket 7"}),
+                by_attribute,
+            ),
+            (
+                json!({"extattrs": {CLAIM: value(&eu), CHALLENGE: value("us 2026-01-02T03:04:05Z")}}),
+                Some((Mark::Attributes, eu.clone(), asked.clone())),
+            ),
+            (json!({"comment": "gslb-bridge: cloud.example.com/eu"}), by_comment),
+            (
+                json!({"comment": "gslb-bridge: cloud.example.com/eu, challenged by us 2026-01-02T03:04:05Z"}),
+                Some((Mark::Comment, eu.clone(), asked)),
+            ),
+            // Somebody wrote into it: it is theirs now.
+            (json!({"comment": "gslb-bridge: cloud.example.com/eu (ticket 7)"}), None),
+            (json!({"comment": "see gslb-bridge: cloud.example.com/eu"}), None),
+            (
+                json!({"extattrs": {CLAIM: value("everybody's")}, "comment": "gslb-bridge: cloud.example.com/eu"}),
+                None,
+            ),
+            (json!({}), None),
+        ];
+        for (more, expected) in cases {
+            assert_eq!(mark(more.clone()), expected, "{more}");
+        }
+    }
+
+    #[test]
+    fn a_comment_is_read_as_it_is_written() {
+        let claim: RecordClaim = "cloud.example.com/eu".parse().unwrap();
+        let challenge: Challenge = "us 2026-01-02T03:04:05Z".parse().unwrap();
+        for challenge in [None, Some(&challenge)] {
+            let text = comment(&claim, challenge);
+            assert_eq!(read_comment(&text), Some((claim.clone(), challenge.cloned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_ttl_counts_with_its_flag_only() {
+        let host = || DomainName::parse("app.cloud.example.com").unwrap();
+        let ttl = |more| found(more).record(host()).unwrap().ttl;
+        assert_eq!(ttl(json!({"ttl": 28800, "use_ttl": false})), None);
+        assert_eq!(ttl(json!({"ttl": 30, "use_ttl": true})), Some(Ttl::DEFAULT));
+    }
+}

@@ -1,0 +1,192 @@
+//! Records mode: the address records of hosts in a zone that the grid serves itself, one object for each address.
+//!
+//! `wire.rs` has the shapes, `convert.rs` turns them into core's and back, with the claim in our extensible attribute or
+//! in the comment of an object that we made; `lower.rs` makes one call of one change, `write.rs` sends it. This file
+//! reads.
+
+mod convert;
+mod lower;
+mod wire;
+mod write;
+
+use gslb_core::name::DomainName;
+use gslb_core::records::{ObservedHost, ZoneRecords};
+use gslb_provider_contract::{ProviderError, Scope};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use self::convert::Found;
+use self::wire::{KINDS, RecordKind};
+use crate::absence::above;
+use crate::answer::Failure;
+use crate::beneath::pattern;
+use crate::client::{BATCH, Request};
+use crate::provider::{Infoblox, query};
+use crate::wire::ZONE_DELEGATED;
+
+/// Name of the extensible attribute, of type STRING, with the claim of a record. An operator defines it; we never do.
+pub(crate) const CLAIM: &str = "GslbBridgeClaim";
+/// The same with a challenge.
+pub(crate) const CHALLENGE: &str = "GslbBridgeChallenge";
+
+/// Hits of one kind that a batch may bring, as there is no paging in it. More are read page by page.
+const MOST_IN_BATCH: i64 = 1000;
+/// Objects on one page; a grid gives no more (reference.md §2.4).
+const PAGE: &str = "1000";
+/// Pages of one kind: more records than a fleet has hosts. No outside reference.
+const MOST_PAGES: usize = 50;
+
+/// Which names are read.
+#[derive(Debug, Clone, Copy)]
+enum Names<'a> {
+    /// This one.
+    Exactly(&'a DomainName),
+    /// This one and all that ends with it.
+    Within(&'a DomainName),
+}
+
+impl Infoblox {
+    /// All hosts at and beneath the zone's name.
+    pub(crate) async fn read_records(&self, scope: &Scope) -> Result<ZoneRecords, Failure> {
+        let zone = &scope.zone;
+        let found = match self.client.read_all(&batch(Names::Within(zone), self.view())).await {
+            Ok(reply) => self.kinds(reply)?,
+            // More hits than a search may have: they are read page by page.
+            Err(Failure { error: ProviderError::Refused { .. }, .. }) => self.read_pages(zone).await?,
+            Err(failure) => return Err(failure),
+        };
+        let (records, delegated) = found;
+        if delegated {
+            return Err(self.delegated(zone));
+        }
+        match records.is_empty() {
+            true => self.confirm_zone(zone).await?,
+            false => self.absences.forget(zone),
+        }
+        self.by_host(records)
+    }
+
+    /// One host, and its objects as the grid has them.
+    async fn read_host(&self, host: &DomainName) -> Result<(ObservedHost, Vec<Found>), Failure> {
+        let reply = self.client.read_all(&batch(Names::Exactly(host), self.view())).await?;
+        let (found, _) = self.kinds(reply)?;
+        if found.is_empty() {
+            self.confirm_zone(host).await?;
+        }
+        let observed = self.by_host(found.clone())?.remove(host).unwrap_or_default();
+        Ok((observed, found))
+    }
+
+    /// The objects that a batch found, and whether a delegation of that name is among them.
+    fn kinds(&self, reply: Value) -> Result<(Vec<Found>, bool), Failure> {
+        let results: Vec<Vec<Value>> = self.parse(reply)?;
+        let [records @ .., delegations] = results.as_slice() else {
+            return Err(self.unexpected("answered a batch of searches with nothing"));
+        };
+        if records.len() != KINDS.len() {
+            return Err(self.unexpected("answered a batch of searches with another number of results"));
+        }
+        let mut found = Vec::new();
+        for (kind, hits) in KINDS.iter().zip(records) {
+            for hit in hits {
+                found.push(self.found(*kind, hit)?);
+            }
+        }
+        Ok((found, !delegations.is_empty()))
+    }
+
+    fn found(&self, kind: RecordKind, hit: &Value) -> Result<Found, Failure> {
+        let object = self.parse(hit.clone())?;
+        let found = Found { kind, object };
+        // Case and view are the search's; anything else would be another grid's rule.
+        match found.object.view == self.view() || kind == RecordKind::Host {
+            true => Ok(found),
+            false => Err(self.unexpected("gave records of another view than the one asked for")),
+        }
+    }
+
+    async fn read_pages(&self, zone: &DomainName) -> Result<(Vec<Found>, bool), Failure> {
+        let mut found = Vec::new();
+        for kind in KINDS {
+            let first = [
+                ("name~", pattern(zone)),
+                ("view", self.view().to_owned()),
+                ("_return_fields", kind.fields().to_owned()),
+                ("_paging", "1".to_owned()),
+                ("_return_as_object", "1".to_owned()),
+                ("_max_results", PAGE.to_owned()),
+            ];
+            let first: Vec<_> = first.iter().map(|(key, value)| (*key, value.as_str())).collect();
+            for hit in self.all_pages(kind.name(), &first, MOST_PAGES).await? {
+                found.push(self.found(kind, &hit)?);
+            }
+        }
+        Ok((found, self.look_up(zone).await?.is_some()))
+    }
+
+    fn by_host(&self, found: Vec<Found>) -> Result<ZoneRecords, Failure> {
+        let mut hosts = ZoneRecords::new();
+        for found in found {
+            let unreadable = |problem: String| self.unexpected(&problem);
+            let host = found.host().map_err(unreadable)?;
+            let at = hosts.entry(host.clone()).or_default();
+            match found.obstacle() {
+                Some(obstacle) => drop(at.obstacles.insert(obstacle)),
+                None => {
+                    let record = found.record(host).map_err(unreadable)?;
+                    at.records.insert(record.address, record);
+                }
+            }
+        }
+        Ok(hosts)
+    }
+
+    /// An empty search proves something only where the account sees a zone that holds the name.
+    async fn confirm_zone(&self, name: &DomainName) -> Result<(), Failure> {
+        let holders = std::iter::once(name.clone()).chain(above(name));
+        if self.sees_one_of(name, holders).await? {
+            return Ok(());
+        }
+        let text = format!(
+            "no authoritative zone in view {} of Infoblox at {} holds {name}, or it is not visible to the account; create it, set INFOBLOX_DNS_VIEW to the view that has it, or let the account read it",
+            self.view(),
+            self.client.grid().host()
+        );
+        Err(Failure::last(ProviderError::Misconfigured { text }))
+    }
+
+    fn delegated(&self, zone: &DomainName) -> Failure {
+        let text = format!(
+            "{zone} is delegated in view {} of Infoblox at {}, so the grid does not serve its hosts; withdraw that delegation, or set the zone's mode to delegation",
+            self.view(),
+            self.client.grid().host()
+        );
+        Failure::last(ProviderError::Misconfigured { text })
+    }
+}
+
+/// All kinds that count at a name, and a delegation of the zone itself.
+fn batch(names: Names<'_>, view: &str) -> Request {
+    let (key, value, zone) = match names {
+        Names::Exactly(host) => ("name", host.to_string(), host),
+        Names::Within(zone) => ("name~", pattern(zone), zone),
+    };
+    let searches = KINDS.map(|kind| {
+        json!({
+            "method": "GET", "object": kind.name(), "data": {key: value, "view": view},
+            // Negative: an error if there are more, never a list that is cut short.
+            "args": {"_return_fields": kind.fields(), "_max_results": -MOST_IN_BATCH},
+        })
+    });
+    let delegation = json!({
+        "method": "GET", "object": ZONE_DELEGATED, "data": {"fqdn": zone, "view": view},
+        "args": {"_return_fields": "fqdn"},
+    });
+    let body = Value::from(searches.into_iter().chain([delegation]).collect::<Vec<_>>());
+    Request { method: Method::POST, target: BATCH.to_owned(), body: Some(body) }
+}
+
+/// A search for a definition by its name.
+fn definition(name: &str) -> String {
+    query("extensibleattributedef", &[("name", name), ("_return_fields", "name")])
+}
