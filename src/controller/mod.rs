@@ -13,6 +13,7 @@ pub(crate) mod facts;
 pub(crate) mod gslb;
 pub(crate) mod inputs;
 pub(crate) mod kinds;
+pub(crate) mod ledger;
 pub(crate) mod names;
 pub(crate) mod registry;
 pub(crate) mod run;
@@ -129,6 +130,7 @@ pub(crate) struct Pass {
     pub(crate) progress: Progress,
     pub(crate) failures: Failures,
     pub(crate) zones: zone_delegation::Desk,
+    pub(crate) ledger: ledger::Ledger,
     pub(crate) provider: Option<Provision>,
     /// Who makes the changes, for the log.
     pub(crate) who: Who,

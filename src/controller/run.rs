@@ -21,6 +21,7 @@ use super::context::Context;
 use super::gslb::group::{ByGroup, Id};
 use super::gslb::twin::Twins;
 use super::inputs::{self, Writers};
+use super::ledger::Ledger;
 use super::{Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, zone_delegation};
 use crate::health::{Progress, Readiness};
 use crate::peer;
@@ -62,6 +63,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         progress: start.progress.clone(),
         failures: Failures::default(),
         zones: zone_delegation::Desk::default(),
+        ledger: Ledger::default(),
         provider: start.provider,
         who: start.who,
     });
@@ -97,7 +99,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
     };
     let stop = async {
         stop.await;
-        pass.zones.close(STOP_PATIENCE).await;
+        pass.ledger.close(STOP_PATIENCE).await;
     };
     let result = tokio::select! {
         () = work => Err(Ended),

@@ -152,19 +152,19 @@ impl Metrics {
         }
     }
 
-    /// A change of a ZoneDelegation at a provider ended.
+    /// A change at a provider ended; of which ZoneDelegation, if it is about one.
     pub(crate) fn change_made(
         &self,
         provider: &ProviderId,
-        zone_delegation: &str,
+        zone_delegation: Option<&str>,
         action: &'static str,
         result: ChangeResult,
     ) {
         let labels = Change { provider: provider.to_string(), action, result: result.as_str() };
         self.changes.get_or_create(&labels).inc();
-        if provider.as_str() != Infoblox::ID {
+        let Some(zone_delegation) = zone_delegation.filter(|_| provider.as_str() == Infoblox::ID) else {
             return;
-        }
+        };
         let labels = object(&self.namespace, zone_delegation);
         match result {
             ChangeResult::Applied => self.zone_updates.get_or_create(&labels).inc(),

@@ -39,7 +39,7 @@ fn every_metric_is_in_the_catalog_with_its_labels() {
     let (registry, metrics) = metrics();
     metrics.on_call(Operation::ZoneRead, true, Duration::from_millis(5));
     metrics.view_entered("us", "Answered");
-    metrics.change_made(&ProviderId::new("infoblox"), "cloud", "create", ChangeResult::Applied);
+    metrics.change_made(&ProviderId::new("infoblox"), Some("cloud"), "create", ChangeResult::Applied);
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for sample in samples(&registry) {
         let (name, rest) = sample.split_once('{').unwrap();
@@ -130,10 +130,10 @@ fn the_series_of_a_deleted_gslb_go_with_it() {
 fn changes_at_a_grid_count_for_their_zone_delegation_and_go_with_it() {
     let (registry, metrics) = metrics();
     let grid = ProviderId::new("infoblox");
-    metrics.change_made(&grid, "shop", "create", ChangeResult::Applied);
-    metrics.change_made(&grid, "shop", "replace", ChangeResult::Failed);
-    metrics.change_made(&grid, "shop", "replace", ChangeResult::Unknown);
-    metrics.change_made(&ProviderId::new("memory"), "shop", "replace", ChangeResult::Applied);
+    metrics.change_made(&grid, Some("shop"), "create", ChangeResult::Applied);
+    metrics.change_made(&grid, Some("shop"), "replace", ChangeResult::Failed);
+    metrics.change_made(&grid, Some("shop"), "replace", ChangeResult::Unknown);
+    metrics.change_made(&ProviderId::new("memory"), Some("shop"), "replace", ChangeResult::Applied);
     let wanted = [
         r#"k8gb_infoblox_zone_updates_total{namespace="k8gb",name="shop"} 1"#,
         r#"k8gb_infoblox_zone_update_errors_total{namespace="k8gb",name="shop"} 1"#,

@@ -6,11 +6,11 @@ use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedPlan;
 use gslb_crds::ProviderChange;
 use gslb_provider_contract::{Approval, ProviderError, Scope};
-use kube::Api;
 
 use super::desk::Memory;
-use super::provide::{Stop, Visit, change_of, complete, proposal};
-use crate::audit::{AuditError, read};
+use super::provide::{Visit, change_of, proposal};
+use crate::audit::AuditError;
+use crate::controller::ledger::{HeldBack, Stop, last_waiting};
 
 /// A change that became a task of the provider's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,10 @@ pub(super) enum Look {
 impl Waiting {
     pub(super) fn new(change: Change, reference: String) -> Self {
         Self { change, reference, rejected: None }
+    }
+
+    pub(super) fn held_back(&self) -> HeldBack<'_, Change> {
+        HeldBack { change: &self.change, reference: &self.reference }
     }
 }
 
@@ -117,31 +121,20 @@ async fn over(
     memory.waiting = None;
     let reference = Some(waiting.reference.clone());
     let verdict = Verdict { result, reference, error, duration_millis: 0, settled_by_reading: true };
-    complete(visit, pending, verdict).await
+    visit.notary().complete(pending, verdict).await
 }
 
 /// The change of this zone that the last entry of the log left waiting: an earlier run may have made it.
 async fn recall(visit: &Visit<'_>) -> Result<Option<Waiting>, AuditError> {
     let (zone, provider) =
         (visit.desired.claimant().zone().name().to_string(), visit.provider.id().to_string());
-    let last = |last: &mut Option<ProviderChange>, object: Result<ProviderChange, _>| {
-        if let Ok(object) = object
-            && (&object.spec.intent.change.zone, &object.spec.intent.change.provider) == (&zone, &provider)
-        {
-            *last = Some(object);
-        }
-    };
-    let listing = Api::all(visit.client.clone());
-    let last = read::fold(&listing, || None, last).await.map_err(|source| AuditError::Unavailable {
-        name: "providerchanges".to_owned(),
-        source: Box::new(source),
-    })?;
-    Ok(last.and_then(|object| waiting_of(&object)))
+    let last = last_waiting(visit.client, |intent| {
+        (&intent.change.zone, &intent.change.provider) == (&zone, &provider)
+    });
+    Ok(last.await?.and_then(|object| waiting_of(&object)))
 }
 
 fn waiting_of(object: &ProviderChange) -> Option<Waiting> {
     let verdict = &object.status.as_ref()?.outcome.verdict;
-    let waits = verdict.result == ChangeResult::AwaitingApproval;
-    let (change, reference) = (change_of(&object.spec.intent)?, verdict.reference.clone()?);
-    waits.then(|| Waiting::new(change, reference))
+    Some(Waiting::new(change_of(&object.spec.intent)?, verdict.reference.clone()?))
 }

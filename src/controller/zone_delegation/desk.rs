@@ -3,10 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
-use tokio::sync::{RwLock, RwLockReadGuard};
 
 use gslb_core::change::Change;
 use gslb_core::condition::{Condition, ConditionKind};
@@ -22,8 +20,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::approval::Waiting;
 use super::discover::Schedule;
-use crate::audit::{AuditError, ChangeLog, Pending};
-use crate::controller::context::Clock;
 
 /// Pauses before the parent is asked again whether it serves the delegation; the period if that is shorter. No outside
 /// reference.
@@ -198,41 +194,14 @@ impl Memory {
     }
 }
 
-/// A change whose outcome nobody saw.
-#[derive(Debug)]
-pub(crate) struct Open {
-    pub(crate) pending: Pending,
-    /// Since when nobody waits for its reply any more.
-    pub(crate) since: Timestamp,
-}
-
-/// Memories by name of the ZoneDelegation, and changes whose outcome is not known yet.
+/// Memories by name of the ZoneDelegation.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     memories: Mutex<BTreeMap<String, Memory>>,
-    unsettled: Mutex<BTreeMap<DomainName, Vec<Open>>>,
     restarts: Mutex<Restarts>,
-    /// Whether the changes without outcome have been read from the log.
-    log_read: tokio::sync::Mutex<bool>,
-    log_doubted: AtomicBool,
-    /// Held for reading by each change from its intent to its outcome, and for writing from the stop on.
-    changes: RwLock<()>,
 }
 
 impl Desk {
-    /// Lets a change begin; it is under way for as long as the guard lives.
-    pub(crate) async fn begin_change(&self) -> RwLockReadGuard<'_, ()> {
-        self.changes.read().await
-    }
-
-    /// Waits until no change is under way; none begins any more. What is cut off between a write and its outcome
-    /// would hold up the next start, until it is certain that the write cannot come any more.
-    pub(crate) async fn close(&self, patience: Duration) {
-        if tokio::time::timeout(patience, self.changes.write()).await.is_err() {
-            tracing::warn!("A change at the provider is cut off by the stop; the next start settles it.");
-        }
-    }
-
     /// What is remembered of this very object; nothing of an earlier one of its name.
     pub(crate) fn memory(&self, name: &str, uid: Option<&str>) -> Memory {
         let memories = self.memories.lock().expect("no panic while the desk is locked");
@@ -248,44 +217,9 @@ impl Desk {
         self.memories.lock().expect("no panic while the desk is locked").remove(name);
     }
 
-    /// Reads which changes nobody saw the end of: those of an earlier run, and after a failure of the log our own.
-    pub(crate) async fn read_log(&self, log: &ChangeLog, clock: &Clock) -> Result<(), AuditError> {
-        let mut read = self.log_read.lock().await;
-        if !self.log_doubted.swap(false, Ordering::Relaxed) && *read {
-            return Ok(());
-        }
-        *read = false;
-        let found = log.unsettled().await?;
-        let since = clock();
-        for pending in found {
-            match DomainName::parse(&pending.intent().change.zone) {
-                Ok(zone) => self.leave_unsettled(zone, Open { pending, since }),
-                Err(error) => tracing::warn!(%error, "A change of the log names no zone."),
-            }
-        }
-        *read = true;
-        Ok(())
-    }
-
     /// What is known of restarts of the provider's services.
     pub(crate) fn restarts(&self) -> MutexGuard<'_, Restarts> {
         self.restarts.lock().expect("no panic while the desk is locked")
-    }
-
-    /// Has the log read again: an outcome may be missing in it.
-    pub(crate) fn doubt_log(&self) {
-        self.log_doubted.store(true, Ordering::Relaxed);
-    }
-
-    /// Leaves a change to be settled by reading its zone.
-    pub(crate) fn leave_unsettled(&self, zone: DomainName, open: Open) {
-        let mut unsettled = self.unsettled.lock().expect("no panic while the desk is locked");
-        unsettled.entry(zone).or_default().push(open);
-    }
-
-    /// Takes the changes of a zone that are to be settled. Those whose time has not come are to be left again.
-    pub(crate) fn take_unsettled(&self, zone: &DomainName) -> Vec<Open> {
-        self.unsettled.lock().expect("no panic while the desk is locked").remove(zone).unwrap_or_default()
     }
 }
 

@@ -246,8 +246,8 @@ async fn visit(
     memory: &mut Memory,
 ) {
     let Context { client, metrics, clock, .. } = &*pass.context;
-    let (desk, who, scope) = (&pass.zones, &pass.who, pass.context.writable_zones());
-    let visit = Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
+    let (ledger, who, scope) = (&pass.ledger, &pass.who, pass.context.writable_zones());
+    let visit = Visit { provider, log, client, ledger, metrics, who, object, desired, scope, period, clock };
     provide::visit(&visit, memory).await;
 }
 

@@ -4,27 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gslb_core::change::Change;
-use gslb_core::changelog::{
-    Action, ChangeResult, Intent, ObjectRef, Proposal, Settlement, Unsettled, Verdict, Who,
-};
+use gslb_core::changelog::{Action, Intent, ObjectRef, Proposal, Who};
 use gslb_core::claim::Claimant;
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
 use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
 use gslb_core::plan::{Skip, plan};
 use gslb_crds::ZoneDelegation;
-use gslb_provider_contract::{Disposition, Provider, ProviderError, Scope};
+use gslb_provider_contract::{Disposition, Provider, ProviderError, Receipt, Scope};
 use jiff::Timestamp;
 use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::approval::{self, Look, Waiting};
-use super::desk::{Desk, Memory, Open, Standing};
+use super::desk::{Memory, Standing};
 use super::preflight;
 use super::standing::{fail, open_until, other_writer, standing};
-use crate::audit::{AuditError, ChangeLog, Pending};
+use crate::audit::{AuditError, ChangeLog};
 use crate::controller::context::Clock;
+use crate::controller::ledger::{Ledger, Notary, Stop, Subject};
 use crate::metrics::Metrics;
 
 /// How often a change that waits for approval is looked at.
@@ -41,7 +39,7 @@ pub(crate) struct Visit<'a> {
     pub(crate) log: &'a ChangeLog,
     /// Reads what the log holds.
     pub(crate) client: &'a Client,
-    pub(crate) desk: &'a Desk,
+    pub(crate) ledger: &'a Ledger,
     pub(crate) metrics: &'a Metrics,
     /// Who makes the changes.
     pub(crate) who: &'a Who,
@@ -54,15 +52,18 @@ pub(crate) struct Visit<'a> {
     pub(crate) clock: &'a Clock,
 }
 
-/// What stops a visit.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Stop {
-    #[error(transparent)]
-    Provider(#[from] ProviderError),
-    #[error(transparent)]
-    Audit(#[from] AuditError),
-    #[error("{0}")]
-    Refused(String, &'static str),
+impl Visit<'_> {
+    pub(super) fn notary(&self) -> Notary<'_> {
+        let Self { ledger, log, provider, metrics, clock, .. } = *self;
+        Notary {
+            ledger,
+            log,
+            provider,
+            metrics,
+            clock,
+            zone_delegation: self.object.metadata.name.as_deref(),
+        }
+    }
 }
 
 /// Visits the provider and remembers how things stand.
@@ -94,7 +95,7 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
 /// One round. Gives whether another writer came in between, so that it should be made again.
 async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let claimant = visit.desired.claimant();
-    visit.desk.read_log(visit.log, visit.clock).await?;
+    visit.ledger.read_log(visit.log, visit.clock).await?;
     let read_at = (visit.clock)();
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
     memory.sighting = Some(Sighting::of_presence(&observed));
@@ -159,105 +160,47 @@ enum Made {
     Waiting(String),
 }
 
-/// Logs the intent, makes the change, logs the outcome. Without a stored intent there is no change.
+/// Makes a change and keeps the books.
 async fn make(
     visit: &Visit<'_>,
     memory: &mut Memory,
     approved: &ApprovedPlan,
     change: &ApprovedChange,
 ) -> Result<Made, Stop> {
+    let subject = Subject::Delegation(change.change().zone().clone());
     let proposal = proposal(visit, approved, change.change());
-    let _under_way = visit.desk.begin_change().await;
-    let pending = visit.log.intend(proposal, (visit.clock)()).await?;
-    let started = Instant::now();
-    let result = visit.provider.apply(change).await;
-    let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let verdict = |result, reference, error| Verdict {
-        result,
-        reference,
-        error,
-        duration_millis,
-        settled_by_reading: false,
+    let now = || (visit.clock)();
+    let taken = |receipt: &Receipt| {
+        match &receipt.disposition {
+            Disposition::Applied => memory.wrote(visit.desired, change.change(), now()),
+            Disposition::AwaitingApproval { .. } => {
+                memory.waiting = Some(Waiting::new(change.change().clone(), receipt.reference.clone()));
+            }
+        }
+        // Until its outcome is logged, too.
+        memory.unlogged = true;
     };
-    let zone = change.change().zone();
-    match result {
-        Ok(receipt) => {
-            let (result, made) = match receipt.disposition {
-                Disposition::Applied => {
-                    memory.wrote(visit.desired, change.change(), (visit.clock)());
-                    let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
-                    (ChangeResult::Applied, Made::Applied { overtaken })
-                }
-                Disposition::AwaitingApproval { task } => {
-                    let reference = receipt.reference.clone();
-                    memory.waiting = Some(Waiting::new(change.change().clone(), reference));
-                    (ChangeResult::AwaitingApproval, Made::Waiting(task))
-                }
-            };
-            // The provider has it now, whatever becomes of the log.
-            memory.unlogged = true;
-            complete(visit, pending, verdict(result, Some(receipt.reference), None)).await?;
-            memory.unlogged = false;
-            let (provider, action) = (visit.provider.id(), change.change().action());
-            tracing::info!(%zone, %provider, action, "Made a change at the provider.");
-            Ok(made)
+    let receipt = visit.notary().make(subject, proposal, visit.provider.apply(change), taken).await?;
+    memory.unlogged = false;
+    Ok(match receipt.disposition {
+        Disposition::Applied => {
+            let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
+            Made::Applied { overtaken }
         }
-        Err(error @ ProviderError::Uncertain { .. }) => {
-            let since = (visit.clock)();
-            visit.desk.leave_unsettled(zone.clone(), Open { pending, since });
-            Err(error.into())
-        }
-        Err(error) => {
-            complete(visit, pending, verdict(ChangeResult::Failed, None, Some(error.to_string()))).await?;
-            Err(error.into())
-        }
-    }
+        Disposition::AwaitingApproval { task } => Made::Waiting(task),
+    })
 }
 
-pub(super) async fn complete(
-    visit: &Visit<'_>,
-    pending: Pending,
-    verdict: Verdict,
-) -> Result<(), AuditError> {
-    let action = pending.intent().change.action.as_str();
-    visit.metrics.change_made(visit.provider.id(), &visit.object.name_any(), action, verdict.result);
-    visit.log.complete(pending, verdict, (visit.clock)()).await
-}
-
-/// Gives changes their outcome that nobody was there to see: a read of the provider tells, begun at `read_at`. Gives
-/// until when nothing may be written, if the request of one may still be under way.
+/// Settles what nobody saw the end of. Gives until when nothing may be written.
 async fn settle(
     visit: &Visit<'_>,
     memory: &Memory,
     observed: &Presence,
     read_at: Timestamp,
 ) -> Result<Option<Timestamp>, AuditError> {
-    let zone = visit.desired.claimant().zone().name();
-    let bound = visit.provider.longest_aftermath();
-    let mut over = Vec::new();
-    let mut wait = None;
-    // All are judged before the first is logged: a log that fails then must not make those that wait begin anew.
-    for Open { pending, since } in visit.desk.take_unsettled(zone) {
-        let change = change_of(pending.intent());
-        let waiting = memory.waiting.as_ref().filter(|waiting| Some(&waiting.change) == change.as_ref());
-        let (change, awaits_approval) = (change.as_ref(), waiting.is_some());
-        let since = since.min(read_at);
-        match (Unsettled { change, awaits_approval, since, bound }).settle(observed, read_at) {
-            Settlement::Settled(result) => over.push((pending, result, waiting)),
-            Settlement::Wait { until } => {
-                visit.desk.leave_unsettled(zone.clone(), Open { pending, since });
-                wait = wait.max(Some(until));
-            }
-        }
-    }
-    for (pending, result, waiting) in over {
-        let reference = waiting.map(|waiting| waiting.reference.clone());
-        tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
-        let verdict =
-            Verdict { result, reference, error: None, duration_millis: 0, settled_by_reading: true };
-        complete(visit, pending, verdict).await?;
-    }
-    Ok(wait)
+    let subject = Subject::Delegation(visit.desired.claimant().zone().name().clone());
+    let held_back = memory.waiting.as_ref().map(Waiting::held_back);
+    visit.notary().settle(&subject, change_of, held_back, observed, read_at).await
 }
 
 /// The change that an intent speaks of; nothing if another version wrote it in a form that is not ours.

@@ -42,7 +42,7 @@ pub(super) async fn see_to_it(
         Due::At(at) => memory.next_proof = memory.next_proof.into_iter().chain([at]).min(),
         Due::Now => {
             if let Err(error) = restart(pass, (&**provider, log), object, claimant, memory).await {
-                pass.zones.doubt_log();
+                pass.ledger.doubt_log();
                 tracing::warn!(%zone, %error, "The change log failed at a restart of the provider's services.");
             }
         }
@@ -86,7 +86,7 @@ async fn restart(
         before: None,
         after: None,
     };
-    let _under_way = pass.zones.begin_change().await;
+    let _under_way = pass.ledger.begin_change().await;
     let pending = log.intend(proposal, context.now()).await?;
     let started = Instant::now();
     let (result, error) = match provider.restart().await {

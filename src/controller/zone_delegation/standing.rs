@@ -8,16 +8,14 @@ use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{Presence, Wish};
 use gslb_core::doubling::Doubling;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan};
-use gslb_provider_contract::Retry;
 use jiff::Timestamp;
 
 use super::desk::{Memory, Standing};
-use super::provide::{Stop, Visit};
+use super::provide::Visit;
+use crate::controller::ledger::{Stop, pause_after};
 
 /// Pauses after a provider failed. No outside reference.
 const RETRY: Doubling = Doubling { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
-/// How soon a changed secret is noticed: by asking, while the provider itself holds back the log-in.
-const SECRET_PAUSE: Duration = Duration::from_secs(5);
 /// Reason of a provider that holds what we want, with nothing else to tell.
 pub(super) const IN_SYNC: &str = "InSync";
 
@@ -96,18 +94,10 @@ pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Tim
             let chain = crate::controller::cache::Chain(error);
             tracing::warn!(%zone, provider = %visit.provider.id(), reason = error.reason(), error = %chain, "The provider failed.");
             let condition = Condition::bad(kind, error.reason(), error.to_string());
-            let pause = match error.retry() {
-                Retry::AtOnce => Some(backoff),
-                Retry::Backoff { at_least } => Some(backoff.max(at_least)),
-                Retry::Until(at) => {
-                    Some(Duration::try_from(at.duration_since(now)).unwrap_or_default().min(SECRET_PAUSE))
-                }
-                Retry::AfterChange => Some(SECRET_PAUSE),
-            };
-            (condition, pause)
+            (condition, Some(pause_after(error, backoff, now)))
         }
         Stop::Audit(error) => {
-            visit.desk.doubt_log();
+            visit.ledger.doubt_log();
             let chain = crate::controller::cache::Chain(error);
             tracing::warn!(%zone, error = %chain, "The change log failed; nothing more is changed at the provider.");
             let provider = visit.provider.id();

@@ -1,0 +1,273 @@
+//! Changes at a provider, whatever they are about: the intent is stored before, the outcome after, and what nobody saw
+//! the end of is settled by reading.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gslb_core::change::Traced;
+use gslb_core::changelog::{ChangeResult, Intent, Proposal, Settlement, Unsettled, Verdict};
+use gslb_core::name::DomainName;
+use gslb_core::records::HostRecord;
+use gslb_crds::ProviderChange;
+use gslb_provider_contract::{Disposition, Provider, ProviderError, Receipt, Retry};
+use jiff::Timestamp;
+use kube::{Api, Client};
+use tokio::sync::{RwLock, RwLockReadGuard};
+use tokio::time::Instant;
+
+use super::context::Clock;
+use crate::audit::{AuditError, ChangeLog, Pending, read};
+use crate::metrics::Metrics;
+
+/// How soon a changed secret is noticed: by asking, while the provider itself holds back the log-in.
+const SECRET_PAUSE: Duration = Duration::from_secs(5);
+
+/// What stops a visit to a provider.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Stop {
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    #[error("{0}")]
+    Refused(String, &'static str),
+}
+
+/// What a change is about, as far as a read tells how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    /// The delegation of a zone.
+    Delegation(DomainName),
+    /// The records of a host.
+    Host(DomainName),
+}
+
+/// A change whose outcome nobody saw.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) pending: Pending,
+    /// Since when nobody waits for its reply any more.
+    pub(crate) since: Timestamp,
+}
+
+/// Changes whose outcome is not known yet, and those that are under way.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    unsettled: Mutex<BTreeMap<Subject, Vec<Open>>>,
+    /// Whether the changes without outcome have been read from the log.
+    log_read: tokio::sync::Mutex<bool>,
+    log_doubted: AtomicBool,
+    /// Held for reading by each change from its intent to its outcome, and for writing from the stop on.
+    changes: RwLock<()>,
+}
+
+impl Ledger {
+    /// Lets a change begin; it is under way for as long as the guard lives.
+    pub(crate) async fn begin_change(&self) -> RwLockReadGuard<'_, ()> {
+        self.changes.read().await
+    }
+
+    /// Waits until no change is under way; none begins any more. What is cut off between a write and its outcome
+    /// would hold up the next start, until it is certain that the write cannot come any more.
+    pub(crate) async fn close(&self, patience: Duration) {
+        if tokio::time::timeout(patience, self.changes.write()).await.is_err() {
+            tracing::warn!("A change at the provider is cut off by the stop; the next start settles it.");
+        }
+    }
+
+    /// Reads which changes nobody saw the end of: those of an earlier run, and after a failure of the log our own.
+    pub(crate) async fn read_log(&self, log: &ChangeLog, clock: &Clock) -> Result<(), AuditError> {
+        let mut read = self.log_read.lock().await;
+        if !self.log_doubted.swap(false, Ordering::Relaxed) && *read {
+            return Ok(());
+        }
+        *read = false;
+        let found = log.unsettled().await?;
+        let since = clock();
+        for pending in found {
+            match subject_of(pending.intent()) {
+                Some(subject) => self.leave_unsettled(subject, Open { pending, since }),
+                None => tracing::warn!("A change of the log names no zone."),
+            }
+        }
+        *read = true;
+        Ok(())
+    }
+
+    /// Has the log read again: an outcome may be missing in it.
+    pub(crate) fn doubt_log(&self) {
+        self.log_doubted.store(true, Ordering::Relaxed);
+    }
+
+    /// Leaves a change to be settled by reading what it is about.
+    pub(crate) fn leave_unsettled(&self, subject: Subject, open: Open) {
+        let mut unsettled = self.unsettled.lock().expect("no panic while the ledger is locked");
+        unsettled.entry(subject).or_default().push(open);
+    }
+
+    /// Takes the changes that are to be settled. Those whose time has not come are to be left again.
+    fn take_unsettled(&self, subject: &Subject) -> Vec<Open> {
+        let mut unsettled = self.unsettled.lock().expect("no panic while the ledger is locked");
+        unsettled.remove(subject).unwrap_or_default()
+    }
+}
+
+fn subject_of(intent: &Intent) -> Option<Subject> {
+    let change = &intent.change;
+    let record = change.after.as_ref().or(change.before.as_ref());
+    let record = record.and_then(|value| serde_json::from_value::<HostRecord>(value.clone()).ok());
+    match record {
+        Some(record) => Some(Subject::Host(record.host)),
+        None => DomainName::parse(&change.zone).ok().map(Subject::Delegation),
+    }
+}
+
+/// Makes changes at one provider, and keeps the books.
+#[derive(Clone, Copy)]
+pub(crate) struct Notary<'a> {
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) log: &'a ChangeLog,
+    pub(crate) provider: &'a Arc<dyn Provider>,
+    pub(crate) metrics: &'a Metrics,
+    pub(crate) clock: &'a Clock,
+    /// The ZoneDelegation that its changes are counted for, if there is one.
+    pub(crate) zone_delegation: Option<&'a str>,
+}
+
+/// A change that is known to be held back for approval, and its task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeldBack<'a, C> {
+    pub(crate) change: &'a C,
+    pub(crate) reference: &'a str,
+}
+
+impl Notary<'_> {
+    /// Logs the intent, makes the change, logs the outcome. Without a stored intent there is no change. `taken` is told
+    /// as soon as the provider has it, whatever becomes of the log.
+    pub(crate) async fn make<R>(
+        &self,
+        subject: Subject,
+        proposal: Proposal,
+        apply: impl Future<Output = Result<Receipt<R>, ProviderError>>,
+        taken: impl FnOnce(&Receipt<R>),
+    ) -> Result<Receipt<R>, Stop> {
+        let (zone, action) = (proposal.zone.clone(), proposal.action.as_str());
+        let _under_way = self.ledger.begin_change().await;
+        let pending = self.log.intend(proposal, (self.clock)()).await?;
+        let started = Instant::now();
+        let result = apply.await;
+        let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let verdict = |result, reference, error| Verdict {
+            result,
+            reference,
+            error,
+            duration_millis,
+            settled_by_reading: false,
+        };
+        match result {
+            Ok(receipt) => {
+                taken(&receipt);
+                let result = match &receipt.disposition {
+                    Disposition::Applied => ChangeResult::Applied,
+                    Disposition::AwaitingApproval { .. } => ChangeResult::AwaitingApproval,
+                };
+                self.complete(pending, verdict(result, Some(receipt.reference.clone()), None)).await?;
+                let provider = self.provider.id();
+                tracing::info!(%zone, %provider, action, "Made a change at the provider.");
+                Ok(receipt)
+            }
+            Err(error @ ProviderError::Uncertain { .. }) => {
+                let since = (self.clock)();
+                self.ledger.leave_unsettled(subject, Open { pending, since });
+                Err(error.into())
+            }
+            Err(error) => {
+                self.complete(pending, verdict(ChangeResult::Failed, None, Some(error.to_string()))).await?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Logs an outcome.
+    pub(crate) async fn complete(&self, pending: Pending, verdict: Verdict) -> Result<(), AuditError> {
+        let action = pending.intent().change.action.as_str();
+        self.metrics.change_made(self.provider.id(), self.zone_delegation, action, verdict.result);
+        self.log.complete(pending, verdict, (self.clock)()).await
+    }
+
+    /// Gives changes their outcome that nobody was there to see: a read of the provider tells, begun at `read_at`. Gives
+    /// until when nothing may be written, if the request of one may still be under way.
+    pub(crate) async fn settle<C: Traced + PartialEq>(
+        &self,
+        subject: &Subject,
+        change_of: impl Fn(&Intent) -> Option<C>,
+        held_back: Option<HeldBack<'_, C>>,
+        observed: &C::Observed,
+        read_at: Timestamp,
+    ) -> Result<Option<Timestamp>, AuditError> {
+        let bound = self.provider.longest_aftermath();
+        let mut over = Vec::new();
+        let mut wait = None;
+        // All are judged before the first is logged: a log that fails then must not make those that wait begin anew.
+        for Open { pending, since } in self.ledger.take_unsettled(subject) {
+            let change = change_of(pending.intent());
+            let waiting = held_back.as_ref().filter(|held| Some(held.change) == change.as_ref());
+            let (change, awaits_approval) = (change.as_ref(), waiting.is_some());
+            let since = since.min(read_at);
+            match (Unsettled { change, awaits_approval, since, bound }).settle(observed, read_at) {
+                Settlement::Settled(result) => over.push((pending, result, waiting)),
+                Settlement::Wait { until } => {
+                    self.ledger.leave_unsettled(subject.clone(), Open { pending, since });
+                    wait = wait.max(Some(until));
+                }
+            }
+        }
+        for (pending, result, waiting) in over {
+            let reference = waiting.map(|waiting| waiting.reference.to_owned());
+            let zone = &pending.intent().change.zone;
+            tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
+            let verdict =
+                Verdict { result, reference, error: None, duration_millis: 0, settled_by_reading: true };
+            self.complete(pending, verdict).await?;
+        }
+        Ok(wait)
+    }
+}
+
+/// The last entry of the log that `about` picks, if it left its change waiting for approval: an earlier run may have
+/// made it.
+pub(crate) async fn last_waiting(
+    client: &Client,
+    about: impl Fn(&Intent) -> bool,
+) -> Result<Option<ProviderChange>, AuditError> {
+    let last = |last: &mut Option<ProviderChange>, object: Result<ProviderChange, _>| {
+        if let Ok(object) = object
+            && about(&object.spec.intent)
+        {
+            *last = Some(object);
+        }
+    };
+    let listing = Api::all(client.clone());
+    let last = read::fold(&listing, || None, last).await.map_err(|source| AuditError::Unavailable {
+        name: "providerchanges".to_owned(),
+        source: Box::new(source),
+    })?;
+    let waits = |object: &ProviderChange| {
+        let verdict = object.status.as_ref().map(|status| status.outcome.verdict.result);
+        verdict == Some(ChangeResult::AwaitingApproval)
+    };
+    Ok(last.filter(waits))
+}
+
+/// How long a provider that failed is left alone. `backoff`: the pause that grows with each failure.
+pub(crate) fn pause_after(error: &ProviderError, backoff: Duration, now: Timestamp) -> Duration {
+    match error.retry() {
+        Retry::AtOnce => backoff,
+        Retry::Backoff { at_least } => backoff.max(at_least),
+        Retry::Until(at) => Duration::try_from(at.duration_since(now)).unwrap_or_default().min(SECRET_PAUSE),
+        Retry::AfterChange => SECRET_PAUSE,
+    }
+}
