@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::change::RecordChange;
 use super::record::{Challenge, HostRecord, ZoneRecords};
 use crate::doubling::Doubling;
 use crate::name::{DomainName, GeoTag};
@@ -45,15 +46,27 @@ impl Challenges {
             }
             true
         });
-        let all = records.values().flat_map(|host| host.records.values());
-        for record in all {
-            if let Some(challenge) = record.challenge.as_ref().filter(|challenge| challenge.by == *own) {
-                let fresh = || Course { standing: None, refuted: 0, not_before: None };
-                let course = self.0.entry(place(record)).or_insert_with(fresh);
-                course.standing.get_or_insert_with(|| (challenge.clone(), now));
-            }
+        for record in records.values().flat_map(|host| host.records.values()) {
+            self.stands(own, record, now);
         }
         self
+    }
+
+    /// Takes in a change that was made: a challenge may be refuted before it is ever read.
+    #[must_use]
+    pub fn wrote(mut self, own: &GeoTag, change: &RecordChange, now: Timestamp) -> Self {
+        if let Some(after) = change.after() {
+            self.stands(own, after, now);
+        }
+        self
+    }
+
+    fn stands(&mut self, own: &GeoTag, record: &HostRecord, now: Timestamp) {
+        if let Some(challenge) = record.challenge.as_ref().filter(|challenge| challenge.by == *own) {
+            let fresh = || Course { standing: None, refuted: 0, not_before: None };
+            let course = self.0.entry(place(record)).or_insert_with(fresh);
+            course.standing.get_or_insert_with(|| (challenge.clone(), now));
+        }
     }
 
     /// Since when the challenge that stands at a record was seen there without a refutation; nothing if it is not ours

@@ -9,9 +9,9 @@ use super::record::HostRecord;
 use crate::name::GeoTag;
 use crate::peer::ToldState;
 
-/// How long a peer must have been lost before its record may go. It is challenged after half of that.
+/// How long a peer must have been lost before its record may go.
 const LOST: SignedDuration = SignedDuration::from_secs(60);
-/// See [`LOST`].
+/// How long before it is asked whether it lives: shorter troubles cost no write. No outside reference.
 const DOUBTED: SignedDuration = SignedDuration::from_secs(30);
 /// Intervals that a word must last before it leads to a removal.
 const INTERVALS: i32 = 2;
@@ -76,21 +76,23 @@ impl Evidence {
         if self.isolated {
             return Reaping::Leave;
         }
-        match standing.state {
-            ToldState::NoTargets => {
-                due(standing.since, self.interval * INTERVALS, now).unwrap_or(Reaping::Reap)
+        let gone = match standing.state {
+            // What it said last may be long ago: a "no" goes on through silence. So it is asked, too.
+            ToldState::NoTargets => self.interval * INTERVALS,
+            ToldState::Lost => LOST,
+            ToldState::Answered | ToldState::Relayed | ToldState::Held | ToldState::Unknown => {
+                return Reaping::Leave;
             }
-            ToldState::Lost => match challenges.standing_since(record) {
-                Some(asked) => {
-                    later(due(asked, UNREFUTED, now), due(standing.since, LOST, now)).unwrap_or(Reaping::Reap)
-                }
-                None => {
-                    let refuted = challenges.not_before(record).filter(|until| now < *until);
-                    let refuted = refuted.map(|until| Reaping::Wait { until });
-                    later(refuted, due(standing.since, DOUBTED, now)).unwrap_or(Reaping::Challenge)
-                }
-            },
-            ToldState::Answered | ToldState::Relayed | ToldState::Held | ToldState::Unknown => Reaping::Leave,
+        };
+        match challenges.standing_since(record) {
+            Some(asked) => {
+                later(due(asked, UNREFUTED, now), due(standing.since, gone, now)).unwrap_or(Reaping::Reap)
+            }
+            None => {
+                let refuted = challenges.not_before(record).filter(|until| now < *until);
+                let refuted = refuted.map(|until| Reaping::Wait { until });
+                later(refuted, due(standing.since, DOUBTED, now)).unwrap_or(Reaping::Challenge)
+            }
         }
     }
 

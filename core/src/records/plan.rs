@@ -14,6 +14,7 @@ use super::evidence::{Evidence, Reaping};
 use super::finding::RecordFinding;
 use super::record::{Challenge, HostObstacle, HostRecord, ObservedHost};
 use crate::name::{DomainName, GeoTag};
+use crate::peer::ToldState;
 
 /// What should change at one host, and what the user should know. Not yet approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -303,7 +304,8 @@ impl<'a> Planner<'a> {
                 let challenge = Challenge { by: self.own().clone(), at: self.now };
                 let after = HostRecord { challenge: Some(challenge), ..record.clone() };
                 let why = format!(
-                    "cluster {holder} is silent; whether it lives is asked before its record of {} may go",
+                    "cluster {holder} {}; whether it lives is asked before its record of {} may go",
+                    self.word_of(holder),
                     self.desired.host
                 );
                 plan.changes.push(PlannedChange { change: RecordChange::Replace { before, after }, why });
@@ -313,20 +315,23 @@ impl<'a> Planner<'a> {
                 plan.findings.push(RecordFinding::KeptForWant { host, holder });
             }
             Reaping::Reap => {
-                let why = match &record.challenge {
-                    Some(challenge) if challenge.by == *self.own() => format!(
-                        "cluster {holder} is silent and has not answered the challenge of {challenge}; {} is the lowest living cluster",
-                        self.own()
-                    ),
-                    Some(_) | None => format!(
-                        "cluster {holder} says that it has no target for {} and has left its record; {} is the lowest living cluster",
-                        self.desired.host,
-                        self.own()
-                    ),
-                };
+                let asked = record.challenge.as_ref().map(ToString::to_string).unwrap_or_default();
+                let why = format!(
+                    "cluster {holder} {} and has not answered the challenge of {asked}; {} is the lowest living cluster",
+                    self.word_of(holder),
+                    self.own()
+                );
                 let change = RecordChange::Delete { before, instead: instead.clone() };
                 plan.changes.push(PlannedChange { change, why });
             }
+        }
+    }
+
+    /// What a cluster that is gone said last.
+    fn word_of(&self, holder: &GeoTag) -> &'static str {
+        match self.evidence.peers.get(holder).map(|peer| peer.state) {
+            Some(ToldState::NoTargets) => "says that it has no target",
+            Some(_) | None => "is silent",
         }
     }
 

@@ -29,13 +29,16 @@ fn a_record_goes_after_its_time_and_only_of_a_cluster_that_is_gone() {
     let (nothing, ask, reap): (&[&str], &[&str], &[&str]) = (&[], &["?eu 192.0.2.1"], &["-eu 192.0.2.1"]);
     // The record of eu, its state, the seconds at which we saw it, now.
     type Case<'a> = (&'a str, &'a HostRecord, Evidence, &'a [i64], i64, &'a [&'a str]);
-    let cases: [Case<'_>; 17] = [
+    let cases: [Case<'_>; 20] = [
         ("it answers", &plain, eu_is(Answered, 0), &[], 999, nothing),
         ("a witness speaks for it", &plain, eu_is(Relayed, 0), &[], 999, nothing),
         ("its targets answer a probe", &plain, eu_is(Held, 0), &[], 999, nothing),
         ("it was never heard", &plain, eu_is(Unknown, 0), &[], 999, nothing),
-        ("it says no since an interval", &plain, eu_is(NoTargets, 0), &[], 59, nothing),
-        ("it says no since two intervals", &plain, eu_is(NoTargets, 0), &[], 60, reap),
+        ("it says no since just now", &plain, eu_is(NoTargets, 0), &[], 29, nothing),
+        ("it says no since an interval", &plain, eu_is(NoTargets, 0), &[], 30, ask),
+        ("it says no and is not asked long enough", &asked, eu_is(NoTargets, 0), &[30], 89, nothing),
+        ("it says no and left the question", &asked, eu_is(NoTargets, 0), &[30], 90, reap),
+        ("it says no since less than two intervals", &asked, eu_is(NoTargets, 40), &[30], 99, nothing),
         ("lost just now", &plain, eu_is(Lost, 0), &[], 29, nothing),
         ("lost for half a minute", &plain, eu_is(Lost, 0), &[], 30, ask),
         ("lost for long, and never asked", &plain, eu_is(Lost, 0), &[], 999, ask),
@@ -74,15 +77,16 @@ fn an_isolated_cluster_and_one_that_cannot_serve_take_nothing_away() {
 
 #[test]
 fn the_last_record_stays_although_its_cluster_is_gone() {
-    let host = observed(&[record("eu", EU)]);
+    let host = observed(&[challenged(record("eu", EU), "us", 30)]);
     let evidence = knows(&[("eu", NoTargets, 0)]);
+    let challenges = saw("us", &host, &[30]);
     // The other one is answered, and has no record yet: first it comes.
     let desired = answered("us", &["za"], &[]);
-    let approved = round(&desired, &host, &evidence, &Challenges::default(), 999).unwrap();
+    let approved = round(&desired, &host, &evidence, &challenges, 999).unwrap();
     assert_eq!(approved.changes(), []);
     assert_eq!(approved.findings().iter().map(RecordFinding::reason).collect::<Vec<_>>(), ["KeptForWant"]);
     let desired = answered("us", &["us"], &[US]);
-    let approved = round(&desired, &host, &evidence, &Challenges::default(), 999).unwrap();
+    let approved = round(&desired, &host, &evidence, &challenges, 999).unwrap();
     let changes: Vec<_> = approved.changes().iter().map(|change| short(change.change())).collect();
     assert_eq!(changes, ["+us 198.51.100.1", "-eu 192.0.2.1"]);
 }
@@ -91,7 +95,7 @@ fn the_last_record_stays_although_its_cluster_is_gone() {
 fn whoever_is_answered_as_the_last_resort_keeps_its_record() {
     let host = observed(&[record("eu", EU), record("us", US)]);
     let desired = answered("us", &["eu"], &[]);
-    let approved = round(&desired, &host, &eu_is(Lost, 0), &Challenges::default(), 999).unwrap();
+    let approved = round(&desired, &host, &eu_is(Lost, 0), &saw("us", &host, &[0]), 999).unwrap();
     let changes: Vec<_> = approved.changes().iter().map(|change| short(change.change())).collect();
     assert_eq!(changes, ["-us 198.51.100.1"]);
 }
@@ -118,6 +122,16 @@ fn after_a_refutation_the_next_challenge_waits_longer_each_time() {
 }
 
 #[test]
+fn a_challenge_that_was_refuted_before_it_was_read_counts_as_refuted() {
+    let plain = observed(&[record("eu", EU), record("us", US)]);
+    let desired = answered("us", &["us"], &[US]);
+    let approved = round(&desired, &plain, &eu_is(Lost, 0), &Challenges::default(), 30).unwrap();
+    let challenges = Challenges::default().wrote(&tag("us"), approved.changes()[0].change(), at(30));
+    let challenges = challenges.seen(&tag("us"), &zone(&plain), at(60));
+    assert_eq!(challenges.not_before(&record("eu", EU)), Some(at(120)));
+}
+
+#[test]
 fn the_log_says_why_a_record_of_another_cluster_goes() {
     let why = |eu: HostRecord, evidence: &Evidence, second| {
         let host = observed(&[eu, record("us", US)]);
@@ -130,7 +144,7 @@ fn the_log_says_why_a_record_of_another_cluster_goes() {
         "cluster eu is silent and has not answered the challenge of us 2027-01-15T08:00:30Z; us is the lowest living cluster"
     );
     assert_eq!(
-        why(record("eu", EU), &eu_is(NoTargets, 0), 90),
-        "cluster eu says that it has no target for app.cloud.example.com and has left its record; us is the lowest living cluster"
+        why(challenged(record("eu", EU), "us", 30), &eu_is(NoTargets, 0), 90),
+        "cluster eu says that it has no target and has not answered the challenge of us 2027-01-15T08:00:30Z; us is the lowest living cluster"
     );
 }
