@@ -24,6 +24,7 @@ use crate::controller::context::Context;
 use crate::controller::gslb::ingress_writes::IngressWrites;
 use crate::controller::kinds::Kinds;
 use crate::controller::names::Names;
+use crate::controller::records::wants::Records;
 use crate::controller::registry::Registry;
 use crate::controller::run::{Start, run as follow};
 use crate::controller::slices::Slices;
@@ -153,6 +154,7 @@ async fn start(
         endpoints: Cache::new(),
         zones: Cache::new(),
         registry: Registry::default(),
+        records: Records::default(),
         book: Arc::new(Book::new(settings.geo_tag.clone(), fleet.members(), changed, metrics.clone())),
         memory: Memory::default(),
         fleet,

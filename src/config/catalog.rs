@@ -61,6 +61,8 @@ impl Readers {
 
 /// Parent, zone and negative TTL of one zone in the file, in the order in which `DNS_ZONES` has them.
 pub(super) const ZONE_KEYS: [&str; 3] = ["parentZone", "zone", "negativeTtlSeconds"];
+/// How a zone of the file is published, if it says so.
+pub(super) const MODE: &str = "mode";
 
 const fn var(name: &'static str, default: &'static str, meaning: &'static str) -> Variable {
     let (key, form) = (None, Form::Text);

@@ -205,6 +205,19 @@ impl<'a> Reader<'a> {
         });
         placed.collect()
     }
+
+    /// Place, name and mode of each zone that says how it is published: only a file can.
+    pub(super) fn zone_modes(&self, name: &'static str) -> Vec<(Place, String, String)> {
+        let (Source::File(value), Some(file)) = (self.source(name), self.raw.file()) else {
+            return Vec::new();
+        };
+        let told = value.zones().iter().filter_map(|zone| {
+            let ([_, zone_name, _], mode) = (&zone.fields, zone.mode.as_ref()?);
+            let place = file.place_in(name, zone.index, zone.at);
+            Some((place, zone_name.trim().to_owned(), mode.trim().to_owned()))
+        });
+        told.collect()
+    }
 }
 
 /// Splits at commas; `\,` is a comma inside an element. As in k8gb, nothing behind the last comma is no

@@ -32,6 +32,8 @@ pub struct Settings {
     pub listed_tags: BTreeSet<GeoTag>,
     /// Listed zones; may be empty, ZoneDelegation objects may exist without them.
     pub zones: Vec<Zone>,
+    /// Names of those whose hosts' records are kept at the provider, which are not delegated.
+    pub records_zones: BTreeSet<DomainName>,
     /// What name server names start with.
     pub ns_prefix: NsPrefix,
     /// TTL of name server records and glue.
@@ -154,6 +156,8 @@ impl Settings {
         let namespace_policy = read_namespace_policy(reader);
         let provider = ProviderChoice::read(reader);
         warn_of_one_writer(reader, provider.as_ref(), &listed_tags);
+        let able = matches!(provider, Some(ProviderChoice::Infoblox(_)));
+        let records_zones = zones::read_records_mode(&zones, able, !listed_tags.is_empty(), reader);
         let metrics_address = reader.parsed("METRICS_ADDRESS", "write for example 0.0.0.0:8080", |text| {
             ServerAddress::parse(text, METRICS_PORT, true)
         });
@@ -169,6 +173,7 @@ impl Settings {
             geo_tag,
             listed_tags,
             zones: zones.into_iter().map(|(zone, _)| zone).collect(),
+            records_zones,
             ns_prefix,
             ns_ttl: Ttl::from_secs(ns_ttl).ok()?,
             edge_dns_servers,
@@ -189,6 +194,11 @@ impl Settings {
             log: log?,
             warnings: Vec::new(),
         })
+    }
+
+    /// The listed zones that are delegated.
+    pub fn delegated_zones(&self) -> impl Iterator<Item = &Zone> {
+        self.zones.iter().filter(|zone| !self.records_zones.contains(zone.name()))
     }
 
     /// The tags of the whole fleet as far as configuration knows it: the own and the listed ones (contract §4.2).

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::catalog::{Form, ZONE_KEYS};
+use super::catalog::{Form, MODE, ZONE_KEYS};
 use super::reader::split;
 
 /// A value of a setting.
@@ -12,8 +12,16 @@ pub(super) enum Value {
     Number(String),
     Flag(bool),
     List(Vec<String>),
+    Zones(Vec<ZoneValue>),
+}
+
+/// One zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ZoneValue {
     /// Parent, zone, negative TTL.
-    Zones(Vec<[String; 3]>),
+    pub(super) fields: [String; 3],
+    /// How it is published, if that is written.
+    pub(super) mode: Option<String>,
 }
 
 impl Value {
@@ -40,12 +48,14 @@ impl Value {
                 format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
             }
             Self::Zones(zones) if zones.is_empty() => "[]".to_owned(),
-            Self::Zones(zones) => zones.iter().fold(String::new(), |mut text, [parent, zone, ttl]| {
-                let [parent_key, zone_key, ttl_key] = ZONE_KEYS;
+            Self::Zones(zones) => zones.iter().fold(String::new(), |mut text, each| {
+                let ([parent_key, zone_key, ttl_key], [parent, zone, ttl]) = (ZONE_KEYS, &each.fields);
                 let (parent, zone) = (quoted(parent), quoted(zone));
+                let mode = each.mode.as_deref().map(|mode| format!(", {MODE}: {}", quoted(mode)));
+                let mode = mode.unwrap_or_default();
                 write!(
                     text,
-                    "\n{:indent$}- {{{zone_key}: {zone}, {parent_key}: {parent}, {ttl_key}: {ttl}}}",
+                    "\n{:indent$}- {{{zone_key}: {zone}, {parent_key}: {parent}, {ttl_key}: {ttl}{mode}}}",
                     ""
                 )
                 .expect("a String takes everything");
@@ -77,14 +87,14 @@ pub(super) fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// Parent, zone and negative TTL of each zone, if each has all three.
-fn zones(text: &str) -> Option<Vec<[String; 3]>> {
+/// The zones, if each has all of parent, zone and negative TTL.
+fn zones(text: &str) -> Option<Vec<ZoneValue>> {
     let parts = text.split(';').map(str::trim).filter(|part| !part.is_empty());
     parts
         .map(|part| {
             let fields: Vec<_> = part.split(':').map(|field| field.trim().to_owned()).collect();
             let [parent, zone, ttl] = fields.try_into().ok()?;
-            Some([parent, zone, number(&ttl)?])
+            Some(ZoneValue { fields: [parent, zone, number(&ttl)?], mode: None })
         })
         .collect()
 }

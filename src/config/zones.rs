@@ -71,6 +71,43 @@ fn parse_ttl(text: &str) -> Result<Ttl, String> {
     Ttl::from_secs(seconds).map_err(|problem| problem.to_string())
 }
 
+/// The zones whose hosts' records are kept at the provider. `able`: whether it can hold them; `listed`: whether the
+/// clusters of the fleet are.
+pub(super) fn read_records_mode(
+    zones: &[PlacedZone],
+    able: bool,
+    listed: bool,
+    reader: &mut Reader<'_>,
+) -> BTreeSet<DomainName> {
+    let mut records = BTreeSet::new();
+    for (place, name, mode) in reader.zone_modes(VARIABLE) {
+        let zone = zones.iter().map(|(zone, _)| zone.name()).find(|zone| zone.as_str() == name);
+        match mode.as_str() {
+            "delegation" => {}
+            "records" => records.extend(zone.cloned()),
+            _ => {
+                let fix = "write mode: delegation or mode: records";
+                let limit = "the mode of a zone is delegation or records";
+                reader.report(Problem::with_value(place, mode, limit, fix));
+                continue;
+            }
+        }
+        if mode == "records" && !able {
+            let (limit, fix) =
+                ("only Infoblox holds the records of hosts", "select Infoblox, or write mode: delegation");
+            reader.report(Problem::with_value(place, mode, limit, fix));
+        } else if mode == "records" && !listed {
+            let tags = reader.called("EXT_GSLB_CLUSTERS_GEO_TAGS");
+            let limit = format!(
+                "there is no delegation in which the other clusters could be found, and {tags} is empty"
+            );
+            let fix = format!("list the tags of all clusters in {tags}, the own one too");
+            reader.report(Problem::with_value(place, mode, limit, fix));
+        }
+    }
+    records
+}
+
 /// Two zones must differ, and also with their dots turned into dashes: objects are named like that.
 fn report_collisions(zones: &[PlacedZone], reader: &mut Reader<'_>) {
     let mut seen: BTreeMap<String, &Zone> = BTreeMap::new();

@@ -20,6 +20,7 @@ use super::gslb::ingress_writes::IngressWrites;
 use super::gslb::live::EndpointFacts;
 use super::kinds::Kinds;
 use super::names::Names;
+use super::records::wants::Records;
 use super::registry::Registry;
 use super::slices::Slices;
 use super::write::Writer;
@@ -47,6 +48,8 @@ pub(crate) struct Context {
     pub(crate) endpoints: Cache<EndpointFacts>,
     pub(crate) zones: Cache<ZoneFacts>,
     pub(crate) registry: Registry,
+    /// What is wanted of zones in records mode.
+    pub(crate) records: Records,
     pub(crate) book: Arc<Book>,
     pub(crate) memory: Memory,
     pub(crate) fleet: Fleet,

@@ -45,6 +45,8 @@ pub(crate) struct Writers {
     pub(crate) zones: StoreWriter<zone_delegation::Guarded>,
     /// Whether there was any answer about the legacy group.
     pub(crate) legacy_heard: watch::Sender<bool>,
+    /// Whether every Gslb of the legacy group is known: it was listed, or is not installed.
+    pub(crate) legacy_known: watch::Sender<bool>,
 }
 
 /// Follows all watches until the daemon ends.
@@ -58,8 +60,8 @@ pub(crate) async fn follow(context: Arc<Context>, triggers: Triggers, writers: W
     );
     let ByGroup { canonical, legacy } = writers.gslbs;
     let primary = futures::future::join(
-        gslbs::<DeserializeGuard<Gslb>>(&context, &triggers, canonical, LAST_RETRY, || ()),
-        legacy_gslbs(&context, &triggers, legacy, &writers.legacy_heard),
+        gslbs::<DeserializeGuard<Gslb>>(&context, &triggers, canonical, LAST_RETRY, |_| ()),
+        legacy_gslbs(&context, &triggers, legacy, &writers.legacy_heard, &writers.legacy_known),
     );
     futures::future::join(secondary, primary).await;
 }
@@ -204,20 +206,32 @@ async fn legacy_gslbs(
     triggers: &Triggers,
     writer: StoreWriter<gslb::Guarded>,
     heard: &watch::Sender<bool>,
+    known: &watch::Sender<bool>,
 ) {
-    gslbs::<DeserializeGuard<LegacyGslb>>(context, triggers, writer, kinds::LAST_RETRY, || {
+    gslbs::<DeserializeGuard<LegacyGslb>>(context, triggers, writer, kinds::LAST_RETRY, |error| {
         heard.send_replace(true);
+        if error.is_none_or(is_not_installed) {
+            known.send_replace(true);
+        }
     })
     .await;
 }
 
-/// Follows the Gslbs of one group; `heard` is called at each first word: a whole list, or a failure.
+/// Whether the API server says that it has no such kind, and does not only fail to list it.
+fn is_not_installed(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status)) => status.code == 404,
+        _ => false,
+    }
+}
+
+/// Follows the Gslbs of one group; `heard` is called at each first word: a whole list, or a failure with its error.
 async fn gslbs<G>(
     context: &Context,
     triggers: &Triggers,
     mut writer: StoreWriter<gslb::Guarded>,
     longest_pause: Duration,
-    heard: impl Fn(),
+    heard: impl Fn(Option<&watcher::Error>),
 ) where
     G: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + Into<gslb::Guarded>,
     G: 'static,
@@ -230,12 +244,12 @@ async fn gslbs<G>(
             Ok(event) => {
                 if matches!(event, Event::InitDone) {
                     told = None;
-                    heard();
+                    heard(None);
                 }
                 take_in(context, triggers, &mut writer, &event);
             }
             Err(error) => {
-                heard();
+                heard(Some(&error));
                 // What is not installed stays so: it is told once.
                 let error = Chain(&error).to_string();
                 if told.as_ref() != Some(&error) {
@@ -310,6 +324,7 @@ fn guarded<G: Into<gslb::Guarded>>(event: Event<G>) -> Event<gslb::Guarded> {
 pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
     let Id { key, group } = id;
     context.registry.forget(id);
+    context.records.forget(id);
     if triggers.gslb(&id.twin()).is_some() {
         // Its name lives on, and with it its hosts.
         triggers.send(Trigger::Gslb(id.twin()));

@@ -108,6 +108,16 @@ impl Ledger {
         unsettled.entry(subject).or_default().push(open);
     }
 
+    /// The hosts in a zone whose records have changes to be settled.
+    pub(crate) fn unsettled_hosts(&self, zone: &DomainName) -> Vec<DomainName> {
+        let unsettled = self.unsettled.lock().expect("no panic while the ledger is locked");
+        let host = |subject: &Subject| match subject {
+            Subject::Host(host) if host.is_within(zone) => Some(host.clone()),
+            Subject::Host(_) | Subject::Delegation(_) => None,
+        };
+        unsettled.keys().filter_map(host).collect()
+    }
+
     /// Takes the changes that are to be settled. Those whose time has not come are to be left again.
     fn take_unsettled(&self, subject: &Subject) -> Vec<Open> {
         let mut unsettled = self.unsettled.lock().expect("no panic while the ledger is locked");

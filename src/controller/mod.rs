@@ -15,6 +15,7 @@ pub(crate) mod inputs;
 pub(crate) mod kinds;
 pub(crate) mod ledger;
 pub(crate) mod names;
+pub(crate) mod records;
 pub(crate) mod registry;
 pub(crate) mod run;
 pub(crate) mod slices;

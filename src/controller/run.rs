@@ -22,7 +22,9 @@ use super::gslb::group::{ByGroup, Id};
 use super::gslb::twin::Twins;
 use super::inputs::{self, Writers};
 use super::ledger::Ledger;
-use super::{Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, zone_delegation};
+use super::{
+    Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, records, zone_delegation,
+};
 use crate::health::{Progress, Readiness};
 use crate::peer;
 use crate::peer::ask::PeerQuestions;
@@ -56,6 +58,7 @@ pub(crate) struct Start {
 pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<(), Ended> {
     let (triggers, writers, queues) = wire();
     let mut hears_legacy = writers.legacy_heard.subscribe();
+    let knows_legacy = writers.legacy_known.subscribe();
     let context = start.context;
     let pass = Arc::new(Pass {
         context: Arc::clone(&context),
@@ -82,11 +85,8 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         register_all(&context, &triggers);
         start.readiness.set_ready("inputs");
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
-        tasks.spawn(names::run(Arc::clone(&context), triggers.clone()));
-        tasks.spawn(gslb::ingress_writes::follow(Arc::clone(&context), triggers.clone()));
-        tasks.spawn(bootstrap(Arc::clone(&context)));
+        spawn_keepers(&mut tasks, &pass, knows_legacy);
         tasks.spawn(annotated::run(Arc::clone(&pass), queues.ingresses));
-        tasks.spawn(zone_delegation::corefile::keep(Arc::clone(&context)));
         triggers.send(Trigger::AllGslbs);
         triggers.send(Trigger::AllZoneDelegations);
         let canonical = gslb_passes(Arc::clone(&pass), Group::Canonical, queues.gslbs.canonical);
@@ -144,8 +144,8 @@ fn wire() -> (Triggers, Writers, Queues) {
         },
         zone_store,
     };
-    let writers =
-        Writers { gslbs: gslb_writers, zones: zone_writer, legacy_heard: watch::Sender::new(false) };
+    let [legacy_heard, legacy_known] = [(); 2].map(|()| watch::Sender::new(false));
+    let writers = Writers { gslbs: gslb_writers, zones: zone_writer, legacy_heard, legacy_known };
     let gslbs = ByGroup { canonical: canonical_queue, legacy: legacy_queue };
     (triggers, writers, Queues { gslbs, zones: zone_queue, ingresses: ingress_queue })
 }
@@ -217,6 +217,16 @@ fn register_all(context: &Context, triggers: &Triggers) {
     context.book.watch(|| context.registry.hosts(), context.now());
 }
 
+/// What goes on beside the passes.
+fn spawn_keepers(tasks: &mut JoinSet<()>, pass: &Arc<Pass>, knows_legacy: watch::Receiver<bool>) {
+    let Pass { context, triggers, .. } = &**pass;
+    tasks.spawn(names::run(Arc::clone(context), triggers.clone()));
+    tasks.spawn(gslb::ingress_writes::follow(Arc::clone(context), triggers.clone()));
+    tasks.spawn(bootstrap(Arc::clone(context)));
+    tasks.spawn(zone_delegation::corefile::keep(Arc::clone(context)));
+    tasks.spawn(records::keeper::keep(Arc::clone(pass), knows_legacy));
+}
+
 fn spawn_peers(
     tasks: &mut JoinSet<()>,
     pass: &Arc<Pass>,
@@ -244,7 +254,7 @@ async fn pass_on(pass: Arc<Pass>, mut changes: mpsc::UnboundedReceiver<DomainNam
 /// Creates the configured zones once: one that somebody deletes later stays away until the next start (F-49).
 async fn bootstrap(context: Arc<Context>) {
     let mut zones = context.zones.changes();
-    let mut left: Vec<Zone> = context.settings.zones.clone();
+    let mut left: Vec<Zone> = context.settings.delegated_zones().cloned().collect();
     while !left.is_empty() {
         zones.mark_unchanged();
         match zone_delegation::bootstrap(&context, &left).await {

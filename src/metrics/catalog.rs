@@ -73,6 +73,8 @@ catalog! {
         => "This process, always 1; go_version is none";
     PEER_VIEWS = Gauge "gslb_bridge_peer_views" &["peer", "state"]
         => "Hosts by peer and by the state of this cluster's view of them";
+    HOST_RECORDS = Gauge "gslb_bridge_host_records" &["zone", "holder"]
+        => "Address records of hosts in a zone of records mode: this cluster's own, those of the fleet, and foreign ones";
     CHANGES = Counter "gslb_bridge_provider_changes" &["provider", "action", "result"]
         => "Changes at a provider by what came of them";
 }

@@ -7,9 +7,10 @@ mod gslbs;
 use std::time::Duration;
 
 use gslb_core::changelog::ChangeResult;
-use gslb_core::name::GeoTag;
+use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::ToldState;
 use gslb_core::publication::Figures;
+use gslb_core::records::ZoneRecords;
 use gslb_provider_contract::ProviderId;
 use gslb_provider_infoblox::{CallObserver, Infoblox, Operation};
 use prometheus_client::encoding::EncodeLabelSet;
@@ -55,6 +56,12 @@ struct Change {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Held {
+    zone: String,
+    holder: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RuntimeInfo {
     namespace: String,
     k8gb_version: &'static str,
@@ -71,6 +78,7 @@ pub(crate) struct Metrics {
     errors: Family<Object, Counter>,
     requests: Family<Request, Histogram>,
     views: Family<Peer, Gauge>,
+    host_records: Family<Held, Gauge>,
     changes: Family<Change, Counter>,
     zone_updates: Family<Object, Counter>,
     zone_update_errors: Family<Object, Counter>,
@@ -93,6 +101,7 @@ impl Metrics {
             errors: counter(),
             requests: Family::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS)),
             views: Family::default(),
+            host_records: Family::default(),
             changes: Family::default(),
             zone_updates: counter(),
             zone_update_errors: counter(),
@@ -109,6 +118,7 @@ impl Metrics {
         register(registry, &catalog::HEARTBEAT_ERRORS, counter());
         register(registry, &catalog::RUNTIME_INFO, runtime_info(namespace));
         register(registry, &catalog::PEER_VIEWS, metrics.views.clone());
+        register(registry, &catalog::HOST_RECORDS, metrics.host_records.clone());
         register(registry, &catalog::CHANGES, metrics.changes.clone());
         metrics
     }
@@ -149,6 +159,22 @@ impl Metrics {
     pub(crate) fn forget_peer(&self, peer: &str) {
         for state in ToldState::ALL {
             self.views.remove(&Peer { peer: peer.to_owned(), state: state.as_str() });
+        }
+    }
+
+    /// What a read of a zone in records mode showed.
+    pub(crate) fn records_seen(&self, zone: &DomainName, own: &GeoTag, found: &ZoneRecords) {
+        let mut counts = [("own", 0), ("fleet", 0), ("foreign", 0)];
+        for record in found.values().flat_map(|host| host.records.values()) {
+            let place = match record.holder(zone) {
+                Some(tag) if tag == own => 0,
+                Some(_) => 1,
+                None => 2,
+            };
+            counts[place].1 += 1;
+        }
+        for (holder, count) in counts {
+            self.host_records.get_or_create(&Held { zone: zone.to_string(), holder }).set(count);
         }
     }
 

@@ -29,7 +29,7 @@ fn figures() -> Figures {
         healthy_local_records: 1,
         hosts: by_health(1, 1, 0),
         strategy: Some(strategy),
-        records: BTreeMap::from([(gslb_core::name::DomainName::parse("app.cloud.example.com").unwrap(), 2)]),
+        records: BTreeMap::from([(DomainName::parse("app.cloud.example.com").unwrap(), 2)]),
     }
 }
 
@@ -39,6 +39,8 @@ fn every_metric_is_in_the_catalog_with_its_labels() {
     let (registry, metrics) = metrics();
     metrics.on_call(Operation::ZoneRead, true, Duration::from_millis(5));
     metrics.view_entered("us", "Answered");
+    let zone = DomainName::parse("cloud.example.com").unwrap();
+    metrics.records_seen(&zone, &GeoTag::parse("eu").unwrap(), &ZoneRecords::new());
     metrics.change_made(&ProviderId::new("infoblox"), Some("cloud"), "create", ChangeResult::Applied);
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for sample in samples(&registry) {

@@ -8,6 +8,7 @@ use gslb_core::fleet::Members;
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::{PeerViews, Remembered, Round, State, ToldState, Transition, View};
 use gslb_core::publication::PeerSight;
+use gslb_core::records::PeerStanding;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, watch};
 
@@ -195,6 +196,17 @@ impl Book {
             Some((tag.clone(), *told))
         });
         told.collect()
+    }
+
+    /// How each peer stands for a host, and since when it is so: other causes of one state are no news.
+    pub(crate) fn standings(&self, host: &DomainName) -> BTreeMap<GeoTag, PeerStanding> {
+        let plain = self.lock();
+        let standings = plain.members().filter_map(|(tag, views)| {
+            let view = views.get(host)?;
+            let (state, _) = view.told();
+            Some((tag.clone(), PeerStanding { state, since: view.since() }))
+        });
+        standings.collect()
     }
 
     /// Until when a host's first publication has to wait for first verdicts; `None`: not at all.

@@ -138,7 +138,7 @@ async fn an_invalid_edit_of_a_serving_gslb_removes_nothing_and_health_still_acts
 }
 
 /// A Gslb definition that accepts anything, so that a malformed object can exist.
-fn loose_definitions() -> String {
+pub(crate) fn loose_definitions() -> String {
     let mut crds = gslb_crds::all();
     crds.retain(|crd| crd.spec.names.kind != "Gslb");
     let loose = json!({

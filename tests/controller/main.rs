@@ -23,6 +23,8 @@ mod mixed_fleet;
 mod objects;
 mod owners;
 mod peers;
+mod records;
+mod records_fleet;
 mod references;
 mod rest;
 mod tenancy;

@@ -36,12 +36,21 @@ pub(crate) const PARENT: &str = "203.0.113.2";
 pub(crate) const US: &str = "198.51.100.53";
 pub(crate) const ZA: &str = "203.0.113.53";
 
+/// A configuration file with the zone in records mode.
+const RECORDS_MODE: &str = "apiVersion: gslb-bridge.io/v1alpha1
+kind: Configuration
+zones:
+- {zone: cloud.example.com, parentZone: example.com, negativeTtlSeconds: 30, mode: records}
+";
+
 /// One cluster, tagged `eu`, with zone `cloud.example.com`.
 pub(crate) struct Cluster {
     pub(crate) api: ApiServer,
     pub(crate) dns: Dns,
     pub(crate) provider: Option<Arc<MemoryProvider>>,
     settings: BTreeMap<&'static str, String>,
+    /// The configuration file.
+    file: Option<String>,
     start: Instant,
 }
 
@@ -75,7 +84,7 @@ impl Cluster {
             ("DNS_SERVICE", "gslb/dns"),
         ];
         let settings = settings.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
-        Self { api, dns, provider: None, settings, start: Instant::now() }
+        Self { api, dns, provider: None, settings, file: None, start: Instant::now() }
     }
 
     /// With the peers `us` and `za`, whose DNS servers exist and know no host.
@@ -102,6 +111,15 @@ impl Cluster {
         self
     }
 
+    /// With the zone in records mode, at a provider that others may use, too. It stands for Infoblox.
+    pub(crate) fn in_records_mode(mut self, provider: &Arc<MemoryProvider>) -> Self {
+        self.settings.remove("DNS_ZONES");
+        self.file = Some(RECORDS_MODE.to_owned());
+        self = self.with_found_peers().setting("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu,us,za");
+        self.provider = Some(Arc::clone(provider));
+        self
+    }
+
     pub(crate) fn setting(mut self, name: &'static str, value: &str) -> Self {
         self.settings.insert(name, value.to_owned());
         self
@@ -115,6 +133,10 @@ impl Cluster {
     /// As [`Self::run`], with a provider of the test's own.
     pub(crate) fn run_with(&self, provider: Option<Arc<dyn Provider>>) -> Running {
         let raw = RawConfig::read(|name| self.settings.get(name).cloned());
+        let raw = match &self.file {
+            Some(text) => raw.and_text("gslb.yaml", text),
+            None => raw,
+        };
         let settings = Settings::resolve(&raw).unwrap();
         let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
         let start = self.start;

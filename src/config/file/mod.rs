@@ -20,7 +20,7 @@ use std::sync::Arc;
 use super::catalog::{ZONE_KEYS, variable};
 use super::place::{FilePlace, Place, Position};
 use super::problem::Problem;
-use super::value::{Value, number};
+use super::value::{Value, ZoneValue, number};
 
 pub use header::{API_VERSION, KIND};
 
@@ -73,6 +73,8 @@ pub(super) struct ZoneEntry {
     pub(super) at: Position,
     /// In the order of [`ZONE_KEYS`].
     pub(super) fields: [String; 3],
+    /// How it is published, if it says so.
+    pub(super) mode: Option<String>,
 }
 
 impl ConfigFile {
@@ -220,7 +222,11 @@ impl FileValue {
                     .iter()
                     .map(|zone| {
                         let [parent, name, ttl] = &zone.fields;
-                        [trimmed(parent), trimmed(name), number(ttl).unwrap_or_else(|| ttl.clone())]
+                        let ttl = number(ttl).unwrap_or_else(|| ttl.clone());
+                        ZoneValue {
+                            fields: [trimmed(parent), trimmed(name), ttl],
+                            mode: zone.mode.as_deref().map(trimmed),
+                        }
                     })
                     .collect(),
             ),

@@ -103,6 +103,60 @@ fn a_file_alone_is_enough() {
     assert_eq!(dns.zones, settings.zones);
 }
 
+/// What Infoblox needs at least.
+const GRID: &str =
+    "infoblox: {gridHost: gm.example.com, usernameFile: /secrets/u, passwordFile: /secrets/p}\n";
+
+fn zone_with(mode: &str) -> String {
+    format!(
+        "zones: [{{zone: cloud.example.com, parentZone: example.com, negativeTtlSeconds: 30, mode: {mode}}}]\n"
+    )
+}
+
+#[test]
+fn a_zone_is_delegated_unless_its_mode_is_records() {
+    let modes = |mode: &str| {
+        let settings = settings(&format!("{GRID}peerGeoTags: [eu, us]\n{}", zone_with(mode)));
+        (settings.records_zones.len(), settings.delegated_zones().count())
+    };
+    assert_eq!([modes("delegation"), modes("records")], [(0, 1), (1, 0)]);
+    assert_eq!(settings(FULL).delegated_zones().count(), 2);
+}
+
+#[test]
+fn a_mode_is_printed_and_a_key_like_it_is_found() {
+    let keys = format!("{GRID}peerGeoTags: [eu, us]\n{}", zone_with("records"));
+    let page = with(&[], &keys).print(Readers::Run);
+    assert!(page.contains("negativeTtlSeconds: 30, mode: \"records\"}"), "{page}");
+    let told =
+        refused(&format!("{GRID}peerGeoTags: [eu, us]\n{}", zone_with("records").replace("mode", "mod")));
+    assert!(told[0].ends_with("zones[0].mod is not a known key; did you mean mode?"), "{told:?}");
+}
+
+#[test]
+fn a_mode_that_cannot_work_is_refused_with_what_it_needs() {
+    let peers = "peerGeoTags: [eu, us]\n";
+    let cases = [
+        (
+            format!("{GRID}{peers}{}", zone_with("record")),
+            "is \"record\": the mode of a zone is delegation or records; write mode: delegation or mode: records",
+        ),
+        (
+            format!("{peers}{}", zone_with("records")),
+            "is \"records\": only Infoblox holds the records of hosts; select Infoblox, or write mode: delegation",
+        ),
+        (
+            format!("{GRID}{}", zone_with("records")),
+            "is \"records\": there is no delegation in which the other clusters could be found, and EXT_GSLB_CLUSTERS_GEO_TAGS is empty; list the tags of all clusters in EXT_GSLB_CLUSTERS_GEO_TAGS, the own one too",
+        ),
+    ];
+    for (keys, sentence) in cases {
+        let told = refused(&keys);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].ends_with(&format!("zones[0] {sentence}")), "{}", told[0]);
+    }
+}
+
 #[test]
 fn external_dns_is_chosen_and_no_section_must_have_anything() {
     assert_eq!(settings("externalDns: {enabled: true}").provider.name(), "external-dns");

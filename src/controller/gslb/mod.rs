@@ -25,7 +25,7 @@ use kube::{Resource, ResourceExt};
 
 use super::cache::Chain;
 use super::context::Context;
-use super::{PassError, Trigger};
+use super::{PassError, Trigger, records};
 
 pub(crate) use group::Guarded;
 use group::{Id, Served};
@@ -88,10 +88,11 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     for other in &seen.affected {
         pass.triggers.send(Trigger::Named(other.clone()));
     }
-    let publication = publish(&seen.observation, now);
+    let mut publication = publish(&seen.observation, now);
     let figures = Figures::of(&publication, &context.settings.geo_tag, &seen.observation.exposed.targets);
     let mut failed = None;
     let applied = if serves {
+        records::follow(context, gslb, &zones, &mut publication);
         context.metrics.counted(id.key.clone(), figures);
         let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref(), now).await;
         applied.unwrap_or_else(|error| {

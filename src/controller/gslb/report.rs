@@ -18,6 +18,7 @@ use super::apply::Applied;
 use super::group::{Id, Served};
 use super::observe::Seen;
 use crate::controller::context::Context;
+use crate::controller::records;
 use crate::controller::unless_gone;
 use crate::controller::write::{Live, Need, Write};
 use crate::peer::book::Told;
@@ -40,8 +41,9 @@ pub(crate) async fn report(
     now: Timestamp,
 ) -> kube::Result<()> {
     let (key, what) = (gslb.key(), what(gslb.group));
-    if told_before(&gslb) && publication.hosts.iter().any(|host| host.decision.is_none()) {
-        // A restart, or a new host: what was told stands for the seconds until the peers have been heard.
+    let unheard = publication.hosts.iter().any(|host| host.decision.is_none());
+    if told_before(&gslb) && (unheard || records::is_unasked(&publication.conditions)) {
+        // A restart, or a new host: what was told stands for the seconds until peers and provider have been heard.
         return Ok(());
     }
     let conditions = with_outcome(&publication.conditions, applied, &gslb.id());

@@ -87,7 +87,7 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
 async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassError> {
     let context = &pass.context;
     let now = context.now();
-    let (claimant, accepted) = match accept(context, object) {
+    let (claimant, accepted) = match accept(context, object).and_then(|zone| delegated(context, zone)) {
         Ok(accepted) => accepted,
         Err(refused) => {
             report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
@@ -201,6 +201,22 @@ fn taken(zone: &Zone, key: &str, older: &Zone) -> String {
         "zone {name} shares its name with {} of the older ZoneDelegation {key} once dots are dashes; rename one of the zones or delete one of the two objects",
         older.name()
     )
+}
+
+/// Refuses a zone whose hosts' records are kept at the provider. Only its withdrawal is still to be done, once the
+/// object is deleted.
+fn delegated(
+    context: &Context,
+    (claimant, accepted): (Claimant, Condition),
+) -> Result<(Claimant, Condition), Condition> {
+    let name = claimant.zone().name();
+    if !context.settings.records_zones.contains(name) {
+        return Ok((claimant, accepted));
+    }
+    let message = format!(
+        "zone {name} is in records mode, so it is not delegated; delete this ZoneDelegation, with doFinalize: true if the delegation is still there"
+    );
+    Err(Condition::bad(ConditionKind::Accepted, "RecordsMode", message))
 }
 
 /// The end of a sentence about an invalid edit.

@@ -31,10 +31,9 @@ pub(super) enum Mark {
 }
 
 impl Found {
-    pub(super) fn host(&self) -> Result<DomainName, String> {
-        DomainName::parse(&self.object.name).map_err(|error| {
-            format!("holds a {} whose name cannot be read ({error}); correct it by hand", self.kind.name())
-        })
+    /// Its name; nothing if that cannot be a host's.
+    pub(super) fn host(&self) -> Option<DomainName> {
+        DomainName::parse(&self.object.name).ok()
     }
 
     /// What excludes addresses at its name, if it is no address.
