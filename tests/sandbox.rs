@@ -27,11 +27,16 @@ struct Sandbox {
 
 impl Sandbox {
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let ready_file = folder.path().join("ready.json");
         let process = program()
             .args(["sandbox", "--duration", "120", "--output", "json", "--ready-file"])
             .arg(&ready_file)
+            .args(more)
             .env("TMPDIR", folder.path())
             .stdout(Stdio::null())
             .spawn()
@@ -146,6 +151,22 @@ fn traffic_leaves_a_failed_application_everywhere_and_comes_back() {
 
     sandbox.inject(&["app-up", "eu"]);
     everywhere(&ready, &targets(&ready, &["eu", "us", "za"]));
+}
+
+#[test]
+fn in_records_mode_the_grid_itself_answers_what_the_clusters_decide() {
+    let sandbox = Sandbox::start_with(&["--mode", "records"]);
+    let ready = sandbox.ready();
+    let (grid, host) = (ready["parent_dns"].as_str().unwrap(), ready["host"].as_str().unwrap());
+    let answers = |sites: &[&str]| {
+        let wanted = targets(&ready, sites);
+        wait(MOVED, || ask(grid, host), |found| found.as_ref() == Some(&wanted));
+    };
+    answers(&["eu", "us", "za"]);
+    sandbox.inject(&["app-down", "eu"]);
+    answers(&["us", "za"]);
+    sandbox.inject(&["app-up", "eu"]);
+    answers(&["eu", "us", "za"]);
 }
 
 #[cfg(target_os = "linux")]

@@ -8,6 +8,7 @@ use super::children::Role;
 use super::fault::Injection;
 use super::kill;
 use super::timeline::Happening;
+use super::topology::Site;
 use super::world::World;
 
 /// What an injection did.
@@ -62,6 +63,8 @@ async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report
             world.cluster(cluster).set_ready(true)?;
             Report::said(format!("the application of {cluster} is up"))
         }
+        Injection::ClusterDown { cluster } => cluster_down(world, cluster).await,
+        Injection::ClusterUp { cluster } => cluster_up(world, cluster).await,
         Injection::DnsDown { cluster } => {
             world.process(cluster, Role::Dns).stop().await;
             Report::said(format!("the DNS server of {cluster} is down"))
@@ -96,6 +99,21 @@ async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report
         }
         Injection::KillController { cluster, at } => kill::run(world, cluster, at).await?.report()?,
     })
+}
+
+async fn cluster_down(world: &World, cluster: Site) -> Report {
+    for role in Role::ALL {
+        world.process(cluster, role).stop().await;
+    }
+    Report::said(format!("both daemons of {cluster} are down"))
+}
+
+async fn cluster_up(world: &World, cluster: Site) -> Report {
+    for role in Role::ALL {
+        world.process(cluster, role).resume().await;
+        world.process(cluster, role).running().await;
+    }
+    Report::said(format!("both daemons of {cluster} are up"))
 }
 
 fn fault(world: &World, fault: Fault, text: &str) -> anyhow::Result<Report> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::children::Role;
 use super::grid::{Files, VERSION, VIEW};
 use super::orphan;
-use super::topology::{NEGATIVE_TTL, OWN_NAMESPACE, PARENT, PARENT_ZONE, Ports, Site, ZONE};
+use super::topology::{Mode, NEGATIVE_TTL, OWN_NAMESPACE, PARENT, PARENT_ZONE, Ports, Site, ZONE};
 
 /// Variables of the surrounding environment that the daemons may see; all others could change what they do.
 const INHERITED: [&str; 6] =
@@ -18,6 +18,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) folder: &'a Path,
     pub(super) ports: &'a Ports,
     pub(super) grid: &'a Files,
+    pub(super) mode: Mode,
 }
 
 impl Surroundings<'_> {
@@ -29,6 +30,18 @@ impl Surroundings<'_> {
     /// The kubeconfig whose current context is the site's.
     pub(super) fn kubeconfig_of(&self, site: Site) -> PathBuf {
         self.folder_of(site).join("kubeconfig")
+    }
+
+    /// Writes the configuration file, if there is one: the mode of a zone has no variable.
+    pub(super) fn write_file(&self) -> anyhow::Result<()> {
+        match self.mode {
+            Mode::Delegation => Ok(()),
+            Mode::Records => super::grid::write(&self.file(), &records_mode()),
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join("gslb-bridge.yaml")
     }
 
     /// The environment of one process.
@@ -49,7 +62,10 @@ impl Surroundings<'_> {
         set("POD_NAME", format!("gslb-bridge-{site}"));
         set("CLUSTER_GEO_TAG", site.to_string());
         set("EXT_GSLB_CLUSTERS_GEO_TAGS", Site::ALL.map(Site::tag).join(","));
-        set("DNS_ZONES", format!("{PARENT_ZONE}:{ZONE}:{NEGATIVE_TTL}"));
+        match self.mode {
+            Mode::Delegation => set("DNS_ZONES", format!("{PARENT_ZONE}:{ZONE}:{NEGATIVE_TTL}")),
+            Mode::Records => set("CONFIG_FILE", path(&self.file())),
+        }
         set("EDGE_DNS_SERVERS", self.ports.parent_dns().to_string());
         set("METRICS_ADDRESS", format!("{}:{pages}", site.dns()));
         set("COREDNS_SERVICE_TYPE", "LoadBalancer".to_owned());
@@ -85,6 +101,13 @@ impl Surroundings<'_> {
     }
 }
 
+/// A configuration file with the zone in records mode.
+fn records_mode() -> String {
+    format!(
+        "apiVersion: gslb-bridge.io/v1alpha1\nkind: Configuration\nzones:\n- {{zone: {ZONE}, parentZone: {PARENT_ZONE}, negativeTtlSeconds: {NEGATIVE_TTL}, mode: records}}\n"
+    )
+}
+
 /// The shipped lines of a site's change log, which `changes verify --against` takes.
 pub(super) fn change_log_in(folder: &Path, site: Site) -> PathBuf {
     folder.join(site.tag()).join("changes.jsonl")
@@ -95,6 +118,24 @@ mod tests {
     use super::super::topology::PrivatePorts;
     use super::*;
     use crate::config::{RawConfig, Settings};
+
+    #[test]
+    fn the_file_of_records_mode_is_accepted_as_settings() {
+        let environment = [
+            ("CLUSTER_GEO_TAG", "eu"),
+            ("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu,us"),
+            ("EDGE_DNS_SERVERS", "127.0.0.1"),
+            ("INFOBLOX_GRID_HOST", "127.0.0.1"),
+            ("INFOBLOX_WAPI_USERNAME", "x"),
+            ("INFOBLOX_WAPI_PASSWORD", "x"),
+        ];
+        let lookup = |name: &str| {
+            environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let raw = RawConfig::read(lookup).and_text("gslb-bridge.yaml", &records_mode());
+        let settings = Settings::resolve(&raw).unwrap();
+        assert_eq!(settings.records_zones.iter().map(ToString::to_string).collect::<Vec<_>>(), [ZONE]);
+    }
 
     #[test]
     fn the_controllers_environment_is_accepted_as_settings() {
@@ -108,7 +149,8 @@ mod tests {
         let wapi = [(Site::Eu, 1443), (Site::Us, 2443), (Site::Za, 3443)].into();
         let ports = Ports { dns: 1053, wapi, application: 8080, private };
         let grid = Files { ca: file("ca"), username: file("user"), password: file("password") };
-        let around = Surroundings { folder: folder.path(), ports: &ports, grid: &grid };
+        let mode = Mode::Delegation;
+        let around = Surroundings { folder: folder.path(), ports: &ports, grid: &grid, mode };
         let environment = around.of(Site::Us, Role::Controller);
         let settings = Settings::resolve(&RawConfig::read(|name| environment.get(name).cloned())).unwrap();
         assert_eq!(settings.geo_tag.as_str(), "us");

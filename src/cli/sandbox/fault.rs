@@ -19,6 +19,16 @@ pub(super) enum Injection {
         /// Cluster
         cluster: Site,
     },
+    /// Both daemons of a cluster are killed and stay down.
+    ClusterDown {
+        /// Cluster
+        cluster: Site,
+    },
+    /// Both daemons of a cluster start again.
+    ClusterUp {
+        /// Cluster
+        cluster: Site,
+    },
     /// The DNS server of a cluster is killed and stays down.
     DnsDown {
         /// Cluster
@@ -98,6 +108,8 @@ impl Injection {
         match self {
             Self::AppDown { cluster } => vec!["app-down", cluster.tag()],
             Self::AppUp { cluster } => vec!["app-up", cluster.tag()],
+            Self::ClusterDown { cluster } => vec!["cluster-down", cluster.tag()],
+            Self::ClusterUp { cluster } => vec!["cluster-up", cluster.tag()],
             Self::DnsDown { cluster } => vec!["dns-down", cluster.tag()],
             Self::DnsUp { cluster } => vec!["dns-up", cluster.tag()],
             Self::Isolate { cluster } => vec!["isolate", cluster.tag()],
@@ -118,6 +130,8 @@ impl Injection {
         match self {
             Self::AppDown { cluster }
             | Self::AppUp { cluster }
+            | Self::ClusterDown { cluster }
+            | Self::ClusterUp { cluster }
             | Self::DnsDown { cluster }
             | Self::DnsUp { cluster }
             | Self::Isolate { cluster }
@@ -154,6 +168,8 @@ mod tests {
         let all = [
             Injection::AppDown { cluster: eu },
             Injection::AppUp { cluster: eu },
+            Injection::ClusterDown { cluster: eu },
+            Injection::ClusterUp { cluster: eu },
             Injection::DnsDown { cluster: eu },
             Injection::DnsUp { cluster: eu },
             Injection::Isolate { cluster: eu },

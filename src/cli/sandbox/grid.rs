@@ -13,7 +13,7 @@ use gslb_mocks::wapi::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::topology::{PARENT, PARENT_ZONE, Site, ZONE};
+use super::topology::{HOST, Mode, PARENT, PARENT_ZONE, Site, ZONE};
 
 /// The DNS team's account: the one in the ready file.
 pub(super) const ADMIN: &str = "dns-team";
@@ -58,7 +58,7 @@ impl SimulatedGrid {
     ///
     /// # Errors
     /// A file cannot be written, or a socket cannot be used.
-    pub(super) async fn start(folder: &Path, listener: TcpListener) -> anyhow::Result<Self> {
+    pub(super) async fn start(folder: &Path, listener: TcpListener, mode: Mode) -> anyhow::Result<Self> {
         let files = Files::in_folder(folder);
         let tls = SimulatorTls::generate(&[&PARENT.to_string()]).context("cannot make certificates")?;
         let tls = tls.write_ca(&files.ca).context("cannot write the grid's CA file")?;
@@ -67,9 +67,19 @@ impl SimulatedGrid {
             .password(&admin_password(false))
             .account(Account::new(ACCOUNT, &password(0)))
             .zone_auth(PARENT_ZONE, VIEW)
+            .attribute("GslbBridgeClaim")
+            .attribute("GslbBridgeChallenge")
             .restart(RestartMode::After(Duration::from_secs(1)))
             .build()
             .context("the grid refuses its zones")?;
+        if mode == Mode::Records {
+            // What a DNS team does once: without a delegation nobody else says where the clusters' DNS servers are.
+            for site in Site::ALL {
+                let record = json!({"name": site.name_server(), "ipv4addr": site.dns(), "view": VIEW});
+                let made = grid.edit(|admin| admin.create("record:a", record));
+                made.context("the grid refuses the address of a name server")?;
+            }
+        }
         let https = grid.serve_https(listener.into_std()?, &tls).context("the grid cannot listen")?;
         let sockets = DnsSockets::bind((PARENT, 0).into()).await.context("the grid's DNS cannot listen")?;
         let dns = grid.serve_dns(sockets);
@@ -99,6 +109,24 @@ impl SimulatedGrid {
     /// The base URL that everybody may use.
     pub(super) fn url(&self) -> String {
         format!("{}/wapi/v{VERSION}/", self.https.url())
+    }
+
+    /// The records of the sample's host: address and claim.
+    pub(super) fn records(&self) -> Vec<(String, String)> {
+        let search = [("name", HOST), ("view", VIEW), ("_return_fields", "ipv4addr,extattrs")];
+        let found = self.grid.edit(|admin| admin.find("record:a", &search)).unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let record = |object: &Value| {
+            let attributes = &object["extattrs"];
+            let challenge = match &attributes["GslbBridgeChallenge"]["value"] {
+                Value::String(challenge) => format!(", challenged by {challenge}"),
+                _ => String::new(),
+            };
+            (text(&object["ipv4addr"]), text(&attributes["GslbBridgeClaim"]["value"]) + &challenge)
+        };
+        let mut records: Vec<_> = found.iter().map(record).collect();
+        records.sort();
+        records
     }
 
     /// The zone's delegation as it is stored.
@@ -236,7 +264,7 @@ mod tests {
 
     async fn started(folder: &Path) -> SimulatedGrid {
         let listener = TcpListener::bind((PARENT, 0)).await.unwrap();
-        SimulatedGrid::start(folder, listener).await.unwrap()
+        SimulatedGrid::start(folder, listener, Mode::Delegation).await.unwrap()
     }
 
     #[tokio::test]

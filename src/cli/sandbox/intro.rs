@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::grid;
-use super::topology::{HOST, Site, ZONE};
+use super::topology::{HOST, Mode, Site, ZONE};
 use super::world::World;
 
 /// Told at once.
@@ -34,9 +34,13 @@ pub(super) fn ready(world: &World, ready_file: Option<&Path>) -> String {
     for site in Site::ALL {
         line(dig(site));
     }
-    line(format!("dig @{} -p {} +norecurse {ZONE} NS", parent.ip(), parent.port()));
+    let (question, objects) = match world.mode {
+        Mode::Delegation => (format!("{ZONE} NS"), "zone_delegated?_return_fields=fqdn,delegate_to,comment"),
+        Mode::Records => (HOST.to_owned(), "record:a?_return_fields=name,ipv4addr,comment,extattrs"),
+    };
+    line(format!("dig @{} -p {} +norecurse {question}", parent.ip(), parent.port()));
     line(format!(
-        "curl --cacert {} -u {}:{} '{}zone_delegated?_return_fields=fqdn,delegate_to,comment'",
+        "curl --cacert {} -u {}:{} '{}{objects}'",
         world.grid.files().ca.display(),
         grid::ADMIN,
         grid::admin_password(false),

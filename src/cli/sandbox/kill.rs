@@ -11,7 +11,7 @@ use super::apply::Report;
 use super::children::Role;
 use super::fault::KillPoint;
 use super::grid::site_of;
-use super::topology::Site;
+use super::topology::{Mode, Site};
 use super::world::World;
 
 /// Within this time the controller must notice that its entry is gone: twice its ZoneDelegation period of 5 s,
@@ -44,6 +44,10 @@ pub(super) struct Outcome {
 /// # Errors
 /// There is no entry to remove, or the controller does not put it back at all.
 pub(super) async fn run(world: &World, site: Site, at: KillPoint) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        world.mode == Mode::Delegation,
+        "this injection is about the delegation; start the sandbox without --mode records"
+    );
     let start = Instant::now();
     let cluster = world.cluster(site);
     let controller = world.process(site, Role::Controller);

@@ -46,6 +46,7 @@ use tokio::task::JoinSet;
 use self::objects::Strategy;
 use self::scenario::Scenario;
 use self::timeline::{Happening, Style, Timeline};
+use self::topology::Mode;
 use self::world::{Plan, World};
 use super::signals::Signals;
 use super::{Ending, Output};
@@ -88,6 +89,9 @@ struct Options {
     /// Strategy of the sample's Gslb: roundRobin, or for example "failover eu"
     #[arg(long, value_name = "STRATEGY", default_value = "roundRobin", value_parser = strategy)]
     strategy: Strategy,
+    /// What the clusters keep at the grid: the zone's delegation, or the records of its hosts
+    #[arg(long, value_enum, default_value_t)]
+    mode: Mode,
     /// Keep the folder with logs and change logs
     #[arg(long)]
     keep: bool,
@@ -123,6 +127,7 @@ async fn sandbox(options: Options) -> anyhow::Result<Ending> {
         folder: folder.path().to_owned(),
         dns_port: options.dns_port,
         strategy: options.strategy,
+        mode: options.mode,
         ready_file: ready_file.clone(),
     };
     let life = async {

@@ -13,7 +13,7 @@ use super::children::Role;
 use super::cluster::{Change, Conditions};
 use super::grid::site_of;
 use super::timeline::Happening;
-use super::topology::{HOST, Site};
+use super::topology::{HOST, Mode, Site};
 use super::witness::Answer;
 use super::world::World;
 
@@ -61,12 +61,21 @@ struct Parent {
     bad_logins: u64,
     stored: Vec<(String, String)>,
     referred: BTreeSet<Site>,
+    /// What the grid's own DNS answers for the host, in records mode.
+    answer: Option<Answer>,
     looks: u32,
 }
 
 impl Parent {
     async fn look(&mut self, world: &World) {
         self.look_at_requests(world);
+        match world.mode {
+            Mode::Delegation => self.look_at_delegation(world).await,
+            Mode::Records => self.look_at_records(world).await,
+        }
+    }
+
+    async fn look_at_delegation(&mut self, world: &World) {
         let stored = world.grid.delegation().map(|delegation| delegation.delegate_to).unwrap_or_default();
         let stored: Vec<(String, String)> =
             stored.into_iter().map(|entry| (entry.name, entry.address)).collect();
@@ -86,6 +95,28 @@ impl Parent {
                 let text = format!("the parent's DNS refers to: {}", words(&names));
                 world.timeline.tell(Happening::overall("referral", text).with(json!({"sites": names})));
                 self.referred = referred;
+            }
+        }
+    }
+
+    async fn look_at_records(&mut self, world: &World) {
+        let stored = world.grid.records();
+        if stored != self.stored {
+            let records: Vec<String> =
+                stored.iter().map(|(address, claim)| format!("{address} ({claim})")).collect();
+            let text = format!("records stored: {}", words(&records));
+            let data = json!({"records": records});
+            world.timeline.tell(Happening::overall("records", text).with(data));
+            (self.stored, self.looks) = (stored, LOOKS);
+        }
+        if self.looks > 0 {
+            self.looks -= 1;
+            let answer = world.witness.answer_of_parent().await;
+            if self.answer.as_ref() != Some(&answer) {
+                let happening =
+                    Happening::overall("grid-answer", format!("the grid answers {HOST}: {answer}"));
+                world.timeline.tell(happening.with(answer.data()));
+                self.answer = Some(answer);
             }
         }
     }

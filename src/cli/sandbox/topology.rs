@@ -28,6 +28,16 @@ pub(super) const NEGATIVE_TTL: u32 = 30;
 /// The grid, and the parent's DNS.
 pub(super) const PARENT: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
+/// How the zone gets to its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Mode {
+    /// The parent refers to the clusters' DNS servers.
+    #[default]
+    Delegation,
+    /// The grid answers the host itself, with records that the clusters keep there.
+    Records,
+}
+
 /// One simulated cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]

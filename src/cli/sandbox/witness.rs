@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use gslb_core::reply::Reply;
@@ -90,8 +90,17 @@ impl Witness {
 
     /// What a cluster's DNS answers for the sample's host.
     pub(super) async fn answer_of(&self, site: Site) -> Answer {
+        self.answer_at(self.ports.dns_of(site)).await
+    }
+
+    /// What the grid's own DNS answers for it.
+    pub(super) async fn answer_of_parent(&self) -> Answer {
+        self.answer_at(self.ports.parent_dns()).await
+    }
+
+    async fn answer_at(&self, server: SocketAddr) -> Answer {
         let question = Question::addresses(name(HOST));
-        match self.client.ask(self.ports.dns_of(site), &question, &ONCE).await {
+        match self.client.ask(server, &question, &ONCE).await {
             Reply::Positive { addresses, .. } => Answer::Addresses(addresses),
             Reply::Negative { name_exists: true, .. } => Answer::NoData,
             Reply::Negative { name_exists: false, .. } => Answer::NxDomain,

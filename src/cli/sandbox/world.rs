@@ -21,7 +21,7 @@ use super::objects::Strategy;
 use super::ready::{Facts, Pids, ReadyFile};
 use super::relay;
 use super::timeline::Timeline;
-use super::topology::{Ports, Site};
+use super::topology::{Mode, Ports, Site};
 use super::witness::Witness;
 
 /// How a sandbox is started.
@@ -32,6 +32,7 @@ pub(super) struct Plan {
     /// 0: a free one.
     pub(super) dns_port: u16,
     pub(super) strategy: Strategy,
+    pub(super) mode: Mode,
     pub(super) ready_file: Option<PathBuf>,
 }
 
@@ -45,6 +46,7 @@ pub(super) struct World {
     pub(super) gate: Arc<Gate>,
     pub(super) applications: BTreeMap<Site, Application>,
     pub(super) witness: Witness,
+    pub(super) mode: Mode,
     processes: BTreeMap<(Site, Role), Process>,
     folder: PathBuf,
     ready_file: Option<PathBuf>,
@@ -70,10 +72,10 @@ impl World {
         tasks: &mut JoinSet<()>,
         failures: &mpsc::Sender<anyhow::Error>,
     ) -> anyhow::Result<Arc<Self>> {
-        let Plan { folder, dns_port, strategy, ready_file } = plan;
+        let Plan { folder, dns_port, strategy, mode, ready_file } = plan;
         let (ports, sockets) = loopback::bind(dns_port).await?;
         let Sockets { parent_dns, dns, grid, wapi, applications } = sockets;
-        let grid = SimulatedGrid::start(&folder, grid).await?;
+        let grid = SimulatedGrid::start(&folder, grid, mode).await?;
         let gate = Arc::new(Gate::default());
         relay::dns(tasks, &gate, parent_dns, End::Parent, grid.dns()?);
         for (site, pair) in dns {
@@ -91,7 +93,8 @@ impl World {
             applications.into_iter().map(|(site, listener)| Ok((site, Application::start(site, listener)?)));
         let applications = applications.collect::<std::io::Result<_>>()?;
         write_kubeconfigs(&folder, &clusters)?;
-        let around = Surroundings { folder: &folder, ports: &ports, grid: grid.files() };
+        let around = Surroundings { folder: &folder, ports: &ports, grid: grid.files(), mode };
+        around.write_file()?;
         let processes = start_processes(tasks, &around, &timeline, failures)?;
         let witness = Witness::new(ports.clone());
         let (published, strategy) = (Mutex::default(), Mutex::new(strategy));
@@ -103,6 +106,7 @@ impl World {
             gate,
             applications,
             witness,
+            mode,
             processes,
             folder,
             ready_file,
@@ -171,20 +175,30 @@ impl World {
             }
             let cluster = self.cluster(site);
             let (gslb, delegation) = (cluster.gslb_conditions(), cluster.delegation_conditions());
-            let needed = [
-                ("Gslb", &gslb, "Ready"),
-                ("Gslb", &gslb, "PeersReachable"),
-                ("ZoneDelegation", &delegation, "Ready"),
-            ];
+            let published = match self.mode {
+                Mode::Delegation => ("ZoneDelegation", &delegation, "Ready"),
+                Mode::Records => ("Gslb", &gslb, "InSync"),
+            };
+            let needed = [("Gslb", &gslb, "Ready"), ("Gslb", &gslb, "PeersReachable"), published];
             for (kind, conditions, condition) in needed {
                 if !is_true(conditions, condition) {
                     missing.push(format!("the {kind} of {site} is not {condition}: {conditions:?}"));
                 }
             }
         }
-        let referred = self.witness.referred().await;
-        if referred.len() < Site::ALL.len() {
-            missing.push(format!("the parent refers to {referred:?} only"));
+        match self.mode {
+            Mode::Delegation => {
+                let referred = self.witness.referred().await;
+                if referred.len() < Site::ALL.len() {
+                    missing.push(format!("the parent refers to {referred:?} only"));
+                }
+            }
+            Mode::Records => {
+                let answer = self.witness.answer_of_parent().await;
+                if !answer.is_from(&expected) {
+                    missing.push(format!("the grid answers: {answer}"));
+                }
+            }
         }
         missing
     }
