@@ -237,6 +237,19 @@ async fn a_provider_that_fails_is_told_and_heals_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_provider_without_records_is_refused_with_what_to_do() {
+    let provider = Arc::new(MemoryProvider::new().without_records());
+    let cluster = eu(&provider, round_robin());
+    let _running = cluster.run();
+    let message = cluster.tells("app", "InSync", "False", "RecordsUnsupported").await;
+    assert_eq!(
+        message,
+        "memory cannot hold records of several clusters; set the mode of zone cloud.example.com to delegation"
+    );
+    assert_eq!(provider.record_writes(), []);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lost_reply_is_settled_by_reading_and_nothing_is_made_twice() {
     let provider = provider();
     let error = ProviderError::Uncertain { text: "the reply was lost".to_owned(), source: None };

@@ -16,7 +16,7 @@ use crate::world::{Cluster, RESOLVER, Running};
 
 const LOCAL: &str = "localtargets-app.cloud.example.com";
 /// How often what one cluster publishes is what its DNS server answers.
-const LINK: Duration = Duration::from_millis(250);
+const LINK: Duration = Duration::from_millis(500);
 
 /// One cluster with its daemon and its DNS server.
 struct Site {
@@ -168,7 +168,7 @@ async fn a_living_owner_keeps_its_record_however_often_it_is_challenged() {
     fleet.is_answered_by(&["eu", "us", "za"], 60).await;
     // Nobody hears its DNS server any more, and it reaches the provider.
     fleet.site("eu").answers = false;
-    fleet.pass(1800, |fleet| assert!(fleet.answering().contains("eu"), "the record is lost")).await;
+    fleet.pass(900, |fleet| assert!(fleet.answering().contains("eu"), "the record is lost")).await;
     assert_eq!(fleet.deletions_of_others(), []);
     let challenges = fleet.changes_of_others();
     assert!(!challenges.is_empty(), "nobody asked");
@@ -187,7 +187,7 @@ async fn an_isolated_cluster_takes_no_record_away() {
     let mut fleet = Fleet::start(&round_robin());
     fleet.is_answered_by(&["eu", "us", "za"], 60).await;
     fleet.site("eu").isolated = true;
-    fleet.pass(1200, |fleet| assert_eq!(fleet.answering().len(), 3, "{:?}", fleet.answering())).await;
+    fleet.pass(400, |fleet| assert_eq!(fleet.answering().len(), 3, "{:?}", fleet.answering())).await;
     assert_eq!(fleet.deletions_of_others(), []);
     assert!(fleet.changes_of_others().iter().all(|(by, ..)| *by != "eu"), "{:?}", fleet.changes_of_others());
     // Also when one of the others really is dead: those that see it say so.
@@ -226,7 +226,7 @@ async fn a_fleet_at_rest_writes_nothing_and_reads_a_zone_once_an_interval() {
     for site in &fleet.sites {
         site.cluster.api.journal().clear();
     }
-    fleet.pass(600, |_| ()).await;
+    fleet.pass(300, |_| ()).await;
     assert_eq!(fleet.provider.record_writes().len(), writes);
     for site in &fleet.sites {
         assert_eq!(site.cluster.writes().len(), 0, "{:?}", site.cluster.writes());

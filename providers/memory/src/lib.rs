@@ -75,6 +75,13 @@ impl MemoryProvider {
         self
     }
 
+    /// The same, of a backend that has delegations and nothing else.
+    #[must_use]
+    pub fn without_records(mut self) -> Self {
+        self.capabilities.records = false;
+        self
+    }
+
     /// The backend says this of its services, until a restart.
     pub fn tell_service(&self, service: Service) {
         self.state().service = Some(service);

@@ -112,10 +112,7 @@ fn tell(pass: &Pass, host: &DomainName, condition: Condition) {
 
 async fn round(pass: &Pass, zone: &Zone, all_gslbs_known: bool, memory: &mut Memory) -> Result<Round, Stop> {
     let context = &pass.context;
-    let Some(provision) = &pass.provider else {
-        let message = "no provider is configured, so no record is kept";
-        return Err(Stop::Refused(message.to_owned(), "NoProvider"));
-    };
+    let provision = able_provider(pass, zone)?;
     let (provider, log) = provision;
     pass.ledger.read_log(log, &context.clock).await?;
     let read_at = context.now();
@@ -126,38 +123,15 @@ async fn round(pass: &Pass, zone: &Zone, all_gslbs_known: bool, memory: &mut Mem
         std::mem::take(&mut memory.challenges).seen(&context.settings.geo_tag, &found, read_at);
     let held = look_at_approval(pass, provision, zone, memory).await?;
     let isolated = is_isolated(context, zone).await;
+    let seen = Seen { zone, found: &found, read_at, held: held.as_deref(), isolated };
     let wanted = wanted(pass, zone, &found, all_gslbs_known, memory);
     let mut round = Round::default();
-    let nothing = ObservedHost::default();
     for (host, want) in wanted {
-        let observed = found.get(&host).unwrap_or(&nothing);
-        let evidence = Evidence {
-            able: want.able,
-            isolated,
-            peers: context.book.standings(&host),
-            interval: signed(interval(context)),
-        };
-        let host_visit = HostVisit {
-            notary: notary(pass, provision),
-            who: &pass.who,
-            zone,
-            want: &want,
-            observed,
-            evidence: &evidence,
-            challenges: &memory.challenges,
-            held: held.as_deref(),
-            read_at,
-        };
-        let host_memory = memory.hosts.entry(host.clone()).or_default();
-        let Outcome { condition, look_again, again, waiting, made } = host_visit.visit(host_memory).await?;
-        for change in &made {
-            let (challenges, now) = (std::mem::take(&mut memory.challenges), context.now());
-            memory.challenges = challenges.wrote(&context.settings.geo_tag, change, now);
-        }
-        round.look_at(look_again);
-        round.again |= again;
-        tell(pass, &host, condition);
-        if let Some(waiting) = waiting {
+        let outcome = visit_host(pass, provision, &seen, (&host, &want), memory).await?;
+        round.look_at(outcome.look_again);
+        round.again |= outcome.again;
+        tell(pass, &host, outcome.condition);
+        if let Some(waiting) = outcome.waiting {
             // The next one would wait as well.
             memory.waiting = Some(waiting);
             round.again = true;
@@ -165,6 +139,70 @@ async fn round(pass: &Pass, zone: &Zone, all_gslbs_known: bool, memory: &mut Mem
         }
     }
     Ok(round)
+}
+
+/// The provider, if it can hold records.
+fn able_provider<'a>(pass: &'a Pass, zone: &Zone) -> Result<&'a Provision, Stop> {
+    let Some(provision) = &pass.provider else {
+        let message = "no provider is configured, so no record is kept";
+        return Err(Stop::Refused(message.to_owned(), "NoProvider"));
+    };
+    let (provider, _) = provision;
+    if !provider.capabilities().records {
+        let message = format!(
+            "{} cannot hold records of several clusters; set the mode of zone {} to delegation",
+            provider.id(),
+            zone.name()
+        );
+        return Err(Stop::Refused(message, "RecordsUnsupported"));
+    }
+    Ok(provision)
+}
+
+/// What one read of a zone showed, and what is known with it.
+struct Seen<'a> {
+    zone: &'a Zone,
+    found: &'a ZoneRecords,
+    /// When the read began.
+    read_at: Timestamp,
+    /// Why nothing may be written.
+    held: Option<&'a str>,
+    isolated: bool,
+}
+
+async fn visit_host(
+    pass: &Pass,
+    provision: &Provision,
+    seen: &Seen<'_>,
+    (host, want): (&DomainName, &Want),
+    memory: &mut Memory,
+) -> Result<Outcome, Stop> {
+    let context = &pass.context;
+    let nothing = ObservedHost::default();
+    let evidence = Evidence {
+        able: want.able,
+        isolated: seen.isolated,
+        peers: context.book.standings(host),
+        interval: signed(interval(context)),
+    };
+    let host_visit = HostVisit {
+        notary: notary(pass, provision),
+        who: &pass.who,
+        zone: seen.zone,
+        want,
+        observed: seen.found.get(host).unwrap_or(&nothing),
+        evidence: &evidence,
+        challenges: &memory.challenges,
+        held: seen.held,
+        read_at: seen.read_at,
+    };
+    let host_memory = memory.hosts.entry(host.clone()).or_default();
+    let outcome = host_visit.visit(host_memory).await?;
+    for change in &outcome.made {
+        let (challenges, now) = (std::mem::take(&mut memory.challenges), context.now());
+        memory.challenges = challenges.wrote(&context.settings.geo_tag, change, now);
+    }
+    Ok(outcome)
 }
 
 fn notary<'a>(pass: &'a Pass, (provider, log): &'a Provision) -> Notary<'a> {
