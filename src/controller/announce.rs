@@ -1,5 +1,6 @@
 //! Conditions with their times, and one event per transition.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -14,6 +15,7 @@ use kube::runtime::events::{Event, EventType};
 use kube::{Api, Client};
 
 use super::cache::{Chain, Key};
+use super::write::Fingerprint;
 use crate::kube_call::in_time;
 
 /// Name under which events are reported.
@@ -26,14 +28,15 @@ const MAX_NOTE: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Told {
     status: Truth,
-    reason: String,
-    message: String,
+    reason: Cow<'static, str>,
+    message: Fingerprint,
     since: Timestamp,
     /// Whether an event told it.
     announced: bool,
 }
 
-type ToldConditions = BTreeMap<ConditionKind, Told>;
+/// A few, in no order.
+type ToldConditions = Vec<(ConditionKind, Told)>;
 
 /// What was told last about every object.
 ///
@@ -66,7 +69,7 @@ impl Announcer {
         let mut events = Vec::new();
         let mut settled = Vec::new();
         for condition in conditions {
-            let previous = told.get(&condition.kind);
+            let previous = told.iter().find(|(kind, _)| *kind == condition.kind).map(|(_, told)| told);
             let announced =
                 is_news(condition, previous, conditions) && !follows(condition, previous, conditions);
             if announced {
@@ -76,16 +79,11 @@ impl Announcer {
             let announced = announced || (same && previous.is_some_and(|told| told.announced));
             let previous = previous.map(|told| (told.status.as_str(), told.since));
             let since = transition_time(previous, condition, now);
-            told.insert(
-                condition.kind,
-                Told {
-                    status: condition.status,
-                    reason: condition.reason.to_owned(),
-                    message: condition.message.clone(),
-                    since,
-                    announced,
-                },
-            );
+            let new = Told::new(condition, since, announced);
+            match told.iter_mut().find(|(kind, _)| *kind == condition.kind) {
+                Some((_, told)) => *told = new,
+                None => told.push((condition.kind, new)),
+            }
             settled.push(v1::Condition {
                 type_: condition.kind.as_str().to_owned(),
                 status: condition.status.as_str().to_owned(),
@@ -217,8 +215,8 @@ fn from_live(live: &[v1::Condition]) -> ToldConditions {
         };
         let told = Told {
             status,
-            reason: condition.reason.clone(),
-            message: condition.message.clone(),
+            reason: condition.reason.clone().into(),
+            message: Fingerprint::of_text(&condition.message),
             since: condition.last_transition_time.0,
             // Of what is not known it may not have been: the first seconds of an object are no news.
             announced: status != Truth::Unknown,
@@ -264,9 +262,19 @@ fn follows(condition: &Condition, previous: Option<&Told>, all: &[Condition]) ->
 }
 
 impl Told {
+    fn new(condition: &Condition, since: Timestamp, announced: bool) -> Self {
+        Self {
+            status: condition.status,
+            reason: condition.reason.into(),
+            message: Fingerprint::of_text(&condition.message),
+            since,
+            announced,
+        }
+    }
+
     fn is(&self, condition: &Condition) -> bool {
-        (self.status, self.reason.as_str(), self.message.as_str())
-            == (condition.status, condition.reason, condition.message.as_str())
+        (self.status, &*self.reason, self.message)
+            == (condition.status, condition.reason, Fingerprint::of_text(&condition.message))
     }
 }
 
@@ -295,13 +303,7 @@ mod tests {
     use super::*;
 
     fn told(condition: &Condition) -> Told {
-        Told {
-            status: condition.status,
-            reason: condition.reason.to_owned(),
-            message: condition.message.clone(),
-            since: Timestamp::UNIX_EPOCH,
-            announced: condition.status != Truth::Unknown,
-        }
+        Told::new(condition, Timestamp::UNIX_EPOCH, condition.status != Truth::Unknown)
     }
 
     #[test]

@@ -31,14 +31,18 @@ const UNDECLARED: &str = "field not declared in schema";
 /// Older versions that are remembered of an object: more writes than a watch is ever behind. No outside reference.
 const OLDER_KEPT: usize = 16;
 
-/// The part of an object that we write, as far as comparing needs it. The values themselves, of every object, would be
-/// most of what the process holds in memory.
+/// What was written or told, as far as comparing needs it. The values themselves, of every object, would be most of what
+/// the process holds in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     pub(crate) fn of(view: &Value) -> Self {
-        Self(Sha256::digest(view.to_string()).into())
+        Self::of_text(&view.to_string())
+    }
+
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self(Sha256::digest(text).into())
     }
 }
 

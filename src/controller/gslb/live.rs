@@ -38,8 +38,8 @@ pub(crate) struct EndpointFacts {
     pub(crate) marked: bool,
     /// The strategy that is in force, as it was written.
     pub(crate) raw_in_force: Option<gslb::Strategy>,
-    /// Host records by name.
-    pub(crate) standing: BTreeMap<DomainName, Standing>,
+    /// Host records by name: one or a few, of thousands of objects, for which a map would be mostly room.
+    pub(crate) standing: Box<[(DomainName, Standing)]>,
     /// Hosts without a record that every cluster denies.
     pub(crate) down: BTreeSet<DomainName>,
 }
@@ -103,7 +103,7 @@ impl EndpointFacts {
             owner,
             marked,
             raw_in_force: None,
-            standing: BTreeMap::new(),
+            standing: Box::default(),
             down: BTreeSet::new(),
         }
     }
