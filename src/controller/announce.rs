@@ -159,9 +159,9 @@ impl Announcer {
         self.publish(&[word(EventType::Warning, reason, note)], object).await;
     }
 
-    /// Publishes one event about something good or neutral that no condition tells, each time.
-    pub(crate) async fn inform(&self, reason: &str, note: String, object: &ObjectReference) {
-        self.publish(&[word(EventType::Normal, reason, note)], object).await;
+    /// Publishes one event about something that no condition tells, each time.
+    pub(crate) async fn say(&self, type_: EventType, reason: &str, note: String, object: &ObjectReference) {
+        self.publish(&[word(type_, reason, note)], object).await;
     }
 
     /// Publishes one event about an object, once for as long as the cluster remembers it: also a restart does not
@@ -231,34 +231,33 @@ fn from_live(live: &[v1::Condition]) -> ToldConditions {
 fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
     let repeats = condition.kind == ConditionKind::Ready
         && all.iter().any(|other| {
-            other.kind != condition.kind && !other.is_true() && other.message == condition.message
+            other.kind != condition.kind && !other.is_good() && other.message == condition.message
         });
     if repeats {
         return false;
     }
     match previous {
-        None => match condition.status {
-            Truth::True => condition.kind == ConditionKind::Ready || warns(condition),
-            Truth::False => true,
-            Truth::Unknown => false,
-        },
+        None => condition.status != Truth::Unknown && is_first_news(condition),
         Some(told) if told.status == Truth::Unknown && !told.announced => match condition.status {
-            Truth::True => condition.kind == ConditionKind::Ready || warns(condition),
-            Truth::False => true,
+            Truth::True | Truth::False => is_first_news(condition),
             Truth::Unknown => told.reason != condition.reason,
         },
         Some(told) => !told.is(condition),
     }
 }
 
+fn is_first_news(condition: &Condition) -> bool {
+    !condition.is_good() || condition.kind == ConditionKind::Ready || warns(condition)
+}
+
 /// Whether a condition only follows from another one that is told: one cause is one event. That nobody answers is news of
 /// its own where somebody did; that there is no host left is what the other one says.
 fn follows(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
     let causes = [ConditionKind::Accepted, ConditionKind::Resolved];
-    let caused = all.iter().any(|other| causes.contains(&other.kind) && !other.is_true());
+    let caused = all.iter().any(|other| causes.contains(&other.kind) && !other.is_good());
     let served = previous.is_some_and(|told| told.status == Truth::True);
     let of_its_own = served && condition.reason != NO_HOSTS;
-    condition.kind == ConditionKind::Serving && !condition.is_true() && caused && !of_its_own
+    condition.kind == ConditionKind::Serving && !condition.is_good() && caused && !of_its_own
 }
 
 impl Told {
@@ -280,11 +279,11 @@ impl Told {
 
 /// Whether something is accepted that does not do what it says.
 fn warns(condition: &Condition) -> bool {
-    condition.is_true() && condition.reason == WITH_WARNINGS
+    condition.is_good() && condition.reason == WITH_WARNINGS
 }
 
 fn event(condition: &Condition) -> Event {
-    let type_ = if condition.is_true() && !warns(condition) { EventType::Normal } else { EventType::Warning };
+    let type_ = if condition.is_good() && !warns(condition) { EventType::Normal } else { EventType::Warning };
     word(type_, condition.reason, format!("{}: {}", condition.kind.as_str(), condition.message))
 }
 

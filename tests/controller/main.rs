@@ -31,6 +31,7 @@ mod zone_approval;
 mod zone_beneath;
 mod zone_edits;
 mod zone_log;
+mod zone_members;
 mod zone_proof;
 mod zone_rest;
 mod zone_restart;

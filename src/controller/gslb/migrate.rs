@@ -11,6 +11,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::{NamespaceResourceScope, PartialObjectMeta};
+use kube::runtime::events::EventType;
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -278,7 +279,7 @@ async fn tell(pass: &Pass, key: &Key, gslb: Served<'_>, word: Word) {
                 "Gslb {key} of group {} was made and takes over; this one may be deleted once that one is Ready",
                 Group::Canonical.as_str()
             );
-            announcer.inform("LegacyMigrated", note, &object).await;
+            announcer.say(EventType::Normal, "LegacyMigrated", note, &object).await;
             return;
         }
         Word::Ignored => (

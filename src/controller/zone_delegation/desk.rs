@@ -15,7 +15,7 @@ use gslb_core::delegation_proof::DelegationProof;
 use gslb_core::doubling::Doubling;
 use gslb_core::fleet::Sighting;
 use gslb_core::history::History;
-use gslb_core::name::DomainName;
+use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::restart::Restarts;
 use gslb_core::rivalry::Rivalry;
 use jiff::{SignedDuration, Timestamp};
@@ -53,6 +53,10 @@ pub(crate) struct Asked {
     /// Whether the zone may hide records of its parent.
     pub(crate) adopts: bool,
     pub(crate) withdrawn: bool,
+    /// Whom somebody wants taken out, as it is written.
+    pub(crate) evict: Option<String>,
+    /// The clusters of them that are taken out.
+    pub(crate) evicted: BTreeSet<GeoTag>,
     /// Name servers of the other clusters, where the provider keeps them for this cluster.
     pub(crate) peers: BTreeSet<DomainName>,
     /// Those of which nothing definite is known.
@@ -105,6 +109,10 @@ pub(crate) struct Memory {
     pub(crate) unserved: Option<String>,
     /// Proofs in a row that were not good.
     bad_proofs: u32,
+    /// The other clusters that the delegation lists, as it was last read or written at the provider.
+    pub(crate) listed: Option<BTreeSet<GeoTag>>,
+    /// When to look again which of them are silent.
+    pub(crate) next_stale: Option<Timestamp>,
     /// What the last read at the provider showed, until it is taken in.
     pub(crate) sighting: Option<Sighting>,
     pub(crate) discovery: Schedule,
@@ -165,7 +173,7 @@ impl Memory {
     /// The condition `Delegated`.
     pub(crate) fn delegated(&self) -> Condition {
         let kind = ConditionKind::Delegated;
-        let written = self.standing.as_ref().is_none_or(|standing| standing.in_sync.is_true());
+        let written = self.standing.as_ref().is_none_or(|standing| standing.in_sync.is_good());
         match &self.proof {
             // Waiting for a restart there would be in vain.
             Some(DelegationProof::WaitingForRestart { zone, ns_name, .. }) if !written => {
@@ -193,7 +201,8 @@ impl Memory {
         let provider = self.next_provider.filter(|_| asking.provider);
         let proof = self.next_proof.filter(|_| asking.parent);
         let members = self.discovery.next().filter(|_| asking.members);
-        let next = provider.into_iter().chain(proof).chain(members).min()?;
+        let times = [provider, proof, members, self.next_stale];
+        let next = times.into_iter().flatten().min()?;
         Some(Duration::try_from(next.duration_since(now)).unwrap_or_default().max(SHORTEST_LOOK))
     }
 }
@@ -349,6 +358,8 @@ mod tests {
             addresses: BTreeSet::new(),
             generation: Some(1),
             adopts: false,
+            evict: None,
+            evicted: BTreeSet::new(),
             withdrawn: false,
             peers: BTreeSet::new(),
             undecided: BTreeSet::new(),

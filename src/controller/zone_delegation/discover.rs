@@ -9,6 +9,7 @@ use gslb_core::zone::Zone;
 use gslb_crds::ZoneDelegation;
 use jiff::Timestamp;
 use kube::Resource;
+use kube::runtime::events::EventType;
 
 use super::Memory;
 use super::prove::{self, Reach, Words};
@@ -159,7 +160,7 @@ async fn tell(context: &Context, object: &ZoneDelegation, zone: &Zone, moved: &M
             )
         }
     };
-    context.announcer.inform(reason, note, &object.object_ref(&())).await;
+    context.announcer.say(EventType::Normal, reason, note, &object.object_ref(&())).await;
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod desk;
 mod discover;
 mod finalize;
 pub(crate) mod live;
+mod members;
 mod preflight;
 mod prove;
 mod provide;
@@ -32,6 +33,7 @@ use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 
 pub(crate) use desk::Desk;
+pub(crate) use members::{EVICTED, NOT_EVICTED};
 pub(crate) use zones::bootstrap;
 
 use super::cache::Key;
@@ -133,6 +135,9 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     // First of all: `Ready` lends its words from the first that is not true.
     conditions.insert(0, report::with_left_out(accepted, &context.fleet.left_out(claimant.zone().name())));
     discovery.end(&mut memory);
+    let stale = members::stale(pass, &claimant, &mut memory);
+    // What could not be done is done by the next pass, and the memory is kept until then.
+    let settled = members::settle(pass, object, &mut memory).await;
     pass.zones.keep(&object.name_any(), memory.clone());
     let listed = match &glue {
         // Nothing says that the last ones are gone.
@@ -140,7 +145,8 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         Ok(_) | Err(_) => own,
     };
     let servers = servers(context, claimant.zone(), &claimant, &listed);
-    report::report(context, object, servers, conditions, context.now()).await?;
+    report::report_with(context, object, servers, conditions, Some(stale), context.now()).await?;
+    settled?;
     // Without an address nobody is asked, and a trigger tells when there is one again.
     let asking =
         Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok(), members: true };
@@ -150,7 +156,7 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
 /// What is in sync is all that can be published; addresses that cannot are told with it.
 fn with_notice(in_sync: Condition, notice: Option<&str>) -> Condition {
     match notice {
-        Some(notice) if in_sync.is_true() => {
+        Some(notice) if in_sync.is_good() => {
             Condition { message: format!("{}; {notice}", in_sync.message), ..in_sync }
         }
         _ => in_sync,
@@ -221,7 +227,8 @@ async fn provide_for(
         return;
     };
     let settings = &pass.context.settings;
-    let asked = asked(pass, provider, object, claimant, own.clone());
+    let evicted = members::evicted(pass, object, memory);
+    let asked = Asked { evicted, ..asked(pass, provider, object, claimant, own.clone()) };
     let now = pass.context.now();
     if !memory.provider_is_due(&asked, now) && !discover::doubts_provider(pass, claimant.zone(), memory, now)
     {
@@ -230,7 +237,7 @@ async fn provide_for(
     let Ok(desired) = DesiredDelegation::published(claimant.clone(), own.clone(), settings.ns_ttl) else {
         return;
     };
-    let desired = shared(provider, desired, &asked);
+    let desired = shared(provider, desired, &asked).evicting(asked.evicted.clone());
     memory.asked = Some(asked);
     let period = settings.periods.zone_delegation;
     visit(pass, (provider, log), object, &desired, period, memory).await;
@@ -247,7 +254,9 @@ async fn visit(
 ) {
     let Context { client, metrics, clock, .. } = &*pass.context;
     let (desk, who, scope) = (&pass.zones, &pass.who, pass.context.writable_zones());
-    let visit = Visit { provider, log, client, desk, metrics, who, object, desired, scope, period, clock };
+    let evicted = memory.asked.as_ref().map(|asked| asked.evicted.clone()).unwrap_or_default();
+    let visit =
+        Visit { provider, log, client, desk, metrics, who, object, desired, scope, evicted, period, clock };
     provide::visit(&visit, memory).await;
 }
 
@@ -268,7 +277,18 @@ fn asked(
         object_version = context.endpoints.get(&key).map(|facts| facts.live.resource_version);
     }
     let (generation, adopts) = (object.metadata.generation, preflight::adopts(object));
-    Asked { addresses, generation, adopts, withdrawn: false, peers, undecided, object_version }
+    let (evict, evicted) = (members::wish(object).cloned(), BTreeSet::new());
+    Asked {
+        addresses,
+        generation,
+        adopts,
+        withdrawn: false,
+        evict,
+        evicted,
+        peers,
+        undecided,
+        object_version,
+    }
 }
 
 /// The wish as this provider can carry it out.

@@ -1,5 +1,6 @@
 //! Brings one delegation at the provider up to date: observe, plan, approve, log, apply, log.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use gslb_core::claim::Claimant;
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
 use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
+use gslb_core::name::GeoTag;
 use gslb_core::plan::{Skip, plan};
 use gslb_crds::ZoneDelegation;
 use gslb_provider_contract::{Disposition, Provider, ProviderError, Scope};
@@ -21,8 +23,8 @@ use tokio::time::Instant;
 
 use super::approval::{self, Look, Waiting};
 use super::desk::{Desk, Memory, Open, Standing};
-use super::preflight;
 use super::standing::{fail, open_until, other_writer, standing};
+use super::{members, preflight};
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 use crate::metrics::Metrics;
@@ -49,6 +51,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) desired: &'a DesiredDelegation,
     /// What may be written at all, from other sources than the plan.
     pub(crate) scope: Vec<Claimant>,
+    /// Clusters that may be taken out, because somebody asked for it.
+    pub(crate) evicted: BTreeSet<GeoTag>,
     /// The safety net; `None`: only on changes.
     pub(crate) period: Option<Duration>,
     pub(crate) clock: &'a Clock,
@@ -98,6 +102,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let read_at = (visit.clock)();
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
     memory.sighting = Some(Sighting::of_presence(&observed));
+    memory.listed = Some(members::listed(claimant, observed.delegation()));
     if let Some(until) = settle(visit, memory, &observed, read_at).await? {
         memory.standing = Some(open_until(visit, until));
         memory.next_provider = Some(until);
@@ -147,7 +152,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
 
 /// Taken from the settings and the provider, never from the plan that is checked against it.
 fn limits(visit: &Visit<'_>) -> Limits {
-    let limits = Limits::for_zones(visit.scope.clone());
+    let limits = Limits::for_zones(visit.scope.clone()).evicting(visit.evicted.clone());
     match visit.provider.capabilities().own_object {
         true => limits.of_own_object(),
         false => limits,
@@ -185,6 +190,7 @@ async fn make(
             let (result, made) = match receipt.disposition {
                 Disposition::Applied => {
                     memory.wrote(visit.desired, change.change(), (visit.clock)());
+                    memory.listed = Some(members::listed(visit.desired.claimant(), change.change().after()));
                     let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
                     (ChangeResult::Applied, Made::Applied { overtaken })
                 }

@@ -21,18 +21,31 @@ pub(crate) const WHAT: &str = "ZoneDelegation";
 /// Clusters that one sentence names. No outside reference.
 const MOST_NAMED: usize = 10;
 
-/// Writes the status if it says something new, and one event per transition. Gives the version that the object has
-/// after a write.
+/// As [`report_with`], of what `Ready` depends on alone.
 pub(crate) async fn report(
     context: &Context,
     object: &ZoneDelegation,
     servers: BTreeSet<DnsServer>,
+    conditions: Vec<Condition>,
+    now: Timestamp,
+) -> kube::Result<Option<String>> {
+    report_with(context, object, servers, conditions, None, now).await
+}
+
+/// Writes the status if it says something new, and one event per transition. Gives the version that the object has
+/// after a write. `beside`: a condition that `Ready` does not depend on.
+pub(crate) async fn report_with(
+    context: &Context,
+    object: &ZoneDelegation,
+    servers: BTreeSet<DnsServer>,
     mut conditions: Vec<Condition>,
+    beside: Option<Condition>,
     now: Timestamp,
 ) -> kube::Result<Option<String>> {
     let key = Key::of(object);
     let needed: Vec<&Condition> = conditions.iter().collect();
-    conditions.push(ready(&needed, "the delegation is served and holds this cluster's name server"));
+    let ready = ready(&needed, "the delegation is served and holds this cluster's name server");
+    conditions.extend(beside.into_iter().chain([ready]));
     let live_conditions =
         object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = object.metadata.generation;
@@ -74,7 +87,7 @@ pub(crate) fn accepted() -> Condition {
 
 /// As [`accepted`], with the clusters for which there is no room in the fleet. What is wrong with the zone goes before.
 pub(crate) fn with_left_out(accepted: Condition, left_out: &BTreeSet<GeoTag>) -> Condition {
-    if left_out.is_empty() || !accepted.is_true() {
+    if left_out.is_empty() || !accepted.is_good() {
         return accepted;
     }
     let named = left_out.iter().take(MOST_NAMED).map(GeoTag::as_str).collect::<Vec<_>>().join(", ");
@@ -99,7 +112,7 @@ mod tests {
         let told = with_left_out(accepted(), &tags);
         let sentence = "c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 2 more of the delegation are no members of the fleet, because 64 others are; ";
         assert!(told.message.starts_with(sentence), "{}", told.message);
-        assert_eq!((told.is_true(), told.reason), (true, "PeersLeftOut"));
+        assert_eq!((told.is_good(), told.reason), (true, "PeersLeftOut"));
         let bad = Condition::bad(ConditionKind::Accepted, "SpecInvalid", "wrong");
         assert_eq!(with_left_out(bad.clone(), &tags), bad);
         assert_eq!(with_left_out(accepted(), &[].into()), accepted());

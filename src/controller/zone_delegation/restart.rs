@@ -51,7 +51,7 @@ pub(super) async fn see_to_it(
 
 /// The provider holds what we want, and the parent's servers do not show it.
 fn waits(memory: &Memory) -> bool {
-    let written = memory.standing.as_ref().is_some_and(|standing| standing.in_sync.is_true());
+    let written = memory.standing.as_ref().is_some_and(|standing| standing.in_sync.is_good());
     let proof = memory.proof.as_ref();
     let unserved = proof.is_some_and(|proof| {
         matches!(proof, DelegationProof::WaitingForRestart { .. } | DelegationProof::GlueNotServed { .. })

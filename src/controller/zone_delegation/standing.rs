@@ -8,6 +8,7 @@ use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{Presence, Wish};
 use gslb_core::doubling::Doubling;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan};
+use gslb_core::plan::Finding;
 use gslb_provider_contract::Retry;
 use jiff::Timestamp;
 
@@ -61,7 +62,9 @@ pub(super) fn standing(
     let last = approved.changes().last().map(ApprovedChange::change);
     let stands = last.map_or_else(|| observed.delegation(), Change::after);
     let withdrawn = visit.desired.is_withdrawn(stands);
-    let findings = approved.findings();
+    // What came of the wish to take somebody out is told once, by an event, when it is over.
+    let told = |finding: &&Finding| !matches!(finding, Finding::Evicted { .. });
+    let findings: Vec<&Finding> = approved.findings().iter().filter(told).collect();
     if *visit.desired.wish() == Wish::Withdrawn && !withdrawn {
         let claimant = visit.desired.claimant();
         let names = stands.iter().flat_map(|delegation| delegation.servers.keys());
