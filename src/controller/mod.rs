@@ -51,6 +51,18 @@ pub(crate) enum PassError {
     Kubernetes(#[from] kube::Error),
 }
 
+/// What a user is told of a write that failed: the API server's own words. The text of a failure without any may differ
+/// with every try, and each difference would be written to the status.
+pub(crate) fn answer(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        _ => NO_ANSWER.to_owned(),
+    }
+}
+
+/// See [`answer`].
+pub(crate) const NO_ANSWER: &str = "the API server gave no answer; the log of gslb-bridge says more";
+
 /// A write to an object that is gone is done.
 pub(crate) fn unless_gone<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
     match result {

@@ -87,8 +87,9 @@ async fn withdraw(
     }
     let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
     // What is known of the peers must outlive this process: it decides when the object may go.
-    report::report(context, object, servers, conditions, context.now()).await?;
-    Ok(Some(next(context, &memory, Asking { provider: true, parent: false, members: false })))
+    let told = report::report(context, object, servers, conditions, context.now()).await?;
+    let asking = Asking { provider: true, parent: false, members: false };
+    Ok(Some(next(context, &memory, asking, told.again)))
 }
 
 /// Tells that this cluster's part is over, where finalizers of others hold the object on: what its status said before
@@ -107,7 +108,8 @@ async fn tell_withdrawn(
     );
     let withdrawn = Condition::bad(ConditionKind::InSync, "Withdrawn", message);
     let servers = servers(context, claimant.zone(), claimant, &BTreeSet::new());
-    report::report(context, object, servers, vec![withdrawn], context.now()).await
+    let told = report::report(context, object, servers, vec![withdrawn], context.now()).await?;
+    Ok(told.version)
 }
 
 fn foreign_finalizers(object: &ZoneDelegation) -> impl Iterator<Item = &String> {

@@ -28,6 +28,7 @@ use gslb_core::zone::Zone;
 use gslb_crds::ZoneDelegation;
 use gslb_crds::zone_delegation::DnsServer;
 use gslb_provider_contract::Provider;
+use jiff::Timestamp;
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
@@ -49,6 +50,9 @@ use provide::Visit;
 /// Reason of a zone that an older object stands for.
 const ZONE_TAKEN: &str = "ZoneTaken";
 
+/// Name under which it is remembered that a ZoneDelegation cannot be read.
+pub(crate) const UNREADABLE: &str = "unreadable ZoneDelegation";
+
 /// A ZoneDelegation, or what is wrong with it if it does not parse.
 pub(crate) type Guarded = DeserializeGuard<ZoneDelegation>;
 
@@ -56,7 +60,10 @@ pub(crate) type Guarded = DeserializeGuard<ZoneDelegation>;
 pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<Action, PassError> {
     let context = &pass.context;
     let object = match &guarded.0 {
-        Ok(object) => object,
+        Ok(object) => {
+            context.announcer.calm(UNREADABLE, &Key::of(&*guarded));
+            object
+        }
         Err(invalid) => {
             let held = context.zones.get(&Key::of(&*guarded)).and_then(|facts| facts.zone);
             let goes_on = held.map(|zone| goes_on(&zone)).unwrap_or_default();
@@ -66,7 +73,7 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
                 error = invalid.error,
                 "A ZoneDelegation cannot be read."
             );
-            let what = (report::WHAT, Key::of(&*guarded));
+            let what = (UNREADABLE, Key::of(&*guarded));
             context.announcer.warn(what, "Unreadable", note, &guarded.object_ref(&())).await;
             return Ok(Action::await_change());
         }
@@ -92,8 +99,8 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     let (claimant, accepted) = match accept(context, object) {
         Ok(accepted) => accepted,
         Err(refused) => {
-            report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
-            return Ok(Action::await_change());
+            let told = report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
+            return Ok(at(told.again, now));
         }
     };
     ensure_finalizer(context, object).await?;
@@ -145,12 +152,12 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         Ok(_) | Err(_) => own,
     };
     let servers = servers(context, claimant.zone(), &claimant, &listed);
-    report::report_with(context, object, servers, conditions, Some(stale), context.now()).await?;
+    let told = report::report_with(context, object, servers, conditions, Some(stale), context.now()).await?;
     settled?;
     // Without an address nobody is asked, and a trigger tells when there is one again.
     let asking =
         Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok(), members: true };
-    Ok(next(context, &memory, asking))
+    Ok(next(context, &memory, asking, told.again))
 }
 
 /// What is in sync is all that can be published; addresses that cannot are told with it.
@@ -321,8 +328,16 @@ fn last_own(object: &ZoneDelegation, claimant: &Claimant) -> BTreeSet<IpAddr> {
     ours.filter_map(|server| server.address.parse().ok()).collect()
 }
 
-fn next(context: &Context, memory: &Memory, asking: Asking) -> Action {
-    let look = memory.next_look(asking, context.now());
+/// A pass at that time, or when something changes.
+fn at(time: Option<Timestamp>, now: Timestamp) -> Action {
+    let pause = |time: Timestamp| Duration::try_from(time.duration_since(now)).unwrap_or_default();
+    time.map_or_else(Action::await_change, |time| Action::requeue(pause(time)))
+}
+
+fn next(context: &Context, memory: &Memory, asking: Asking, again: Option<Timestamp>) -> Action {
+    let now = context.now();
+    let again = again.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+    let look = memory.next_look(asking, now).into_iter().chain(again).min();
     let period = context.settings.periods.zone_delegation;
     period.into_iter().chain(look).min().map_or_else(Action::await_change, Action::requeue)
 }
