@@ -168,9 +168,13 @@ impl Infoblox {
             Err(failure) => match failure.kind {
                 Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
                 Kind::Passing | Kind::Slow => self.settle(change, failure).await,
-                Kind::ReferenceGone | Kind::Untaken | Kind::Elsewhere | Kind::Final | Kind::Here => {
-                    Err(failure.error)
-                }
+                Kind::ReferenceGone
+                | Kind::Untaken
+                | Kind::Elsewhere
+                | Kind::Final
+                | Kind::Untrusted
+                | Kind::Version
+                | Kind::Here => Err(failure.error),
             },
         }
     }
@@ -301,6 +305,8 @@ impl Provider for Infoblox {
             | Kind::Untaken
             | Kind::Elsewhere
             | Kind::Final
+            | Kind::Untrusted
+            | Kind::Version
             | Kind::Here => failure.error,
         })
     }
