@@ -7,12 +7,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
+use gslb_core::claim::Claimant;
 use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
-    Service,
+    Approval, Capabilities, Disposition, Finding, Observe, Provider, ProviderError, ProviderId, Receipt,
+    Scope, Service,
 };
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -260,6 +261,10 @@ impl Observe for Infoblox {
             self.look_beneath(&scope.zone).await
         };
         beneath.await.map_err(|failure| failure.error)
+    }
+
+    async fn inspect(&self, zones: &[Claimant]) -> Vec<Finding> {
+        self.examine(zones).await
     }
 }
 
