@@ -12,7 +12,7 @@ use kube::core::DeserializeGuard;
 use kube::{Api, Client, ResourceExt};
 
 use crate::config::Settings;
-use crate::kube_call::in_time;
+use crate::kube_call::{in_time, said};
 
 const CHECK: &str = "zones";
 
@@ -38,7 +38,7 @@ fn gather(
         }),
         Err(error) => findings.push(Finding::unknown(
             CHECK,
-            format!("the ZoneDelegations of the cluster could not be listed ({error}), so zones that are not in DNS_ZONES were not looked at"),
+            format!("the ZoneDelegations of the cluster could not be listed ({}), so zones that are not in DNS_ZONES were not looked at", said(&error)),
             "use a kubeconfig or service account that may list zonedelegations.k8gb.io, and see that the kind is installed",
         )),
     }

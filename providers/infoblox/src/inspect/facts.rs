@@ -50,6 +50,14 @@ pub(super) struct Inside {
     pub(super) zones: Vec<ZoneFacts>,
 }
 
+impl Inside {
+    /// Whether the account surely is a superuser, who sees everything.
+    pub(super) fn is_superuser(&self) -> bool {
+        let account = self.account.as_ref().ok().and_then(Option::as_ref);
+        account.is_some_and(|account| account.groups.iter().any(|group| group.superuser))
+    }
+}
+
 /// The root of the schema.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Schema {

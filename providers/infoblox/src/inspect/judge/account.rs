@@ -26,7 +26,7 @@ pub(super) fn findings(facts: &Facts, inside: &Inside) -> Vec<Finding> {
         }
     };
     let names = listed(account.groups.iter().map(|group| group.name.as_str()));
-    if account.groups.iter().any(|group| group.superuser) {
+    if inside.is_superuser() {
         return vec![Finding::warning(
             "account",
             format!("the account is a superuser (group {names}), which may do everything in the grid"),
@@ -166,7 +166,7 @@ fn restart(facts: &Facts, inside: &Inside, grants: &[Grant]) -> Finding {
 pub(super) fn of_zone(facts: &Facts, inside: &Inside, zone: &ZoneFacts) -> Option<Finding> {
     const CHECK: &str = "write-permission";
     let account = inside.account.as_ref().ok()?.as_ref()?;
-    if account.groups.iter().any(|group| group.superuser) {
+    if inside.is_superuser() {
         return Some(Finding::ok(CHECK, "a superuser may write the delegation"));
     }
     // Said once for the account already.

@@ -98,7 +98,7 @@ fn untrusted(error: &ProviderError) -> Finding {
     Finding::error(
         "tls",
         error.to_string(),
-        "the grid's certificate is at Grid > Grid Manager > Members > Certificates > HTTPS Cert; verification is never switched off",
+        "the grid's certificate is at Grid > Grid Manager > Members > Certificates > HTTPS Cert",
     )
 }
 

@@ -32,7 +32,8 @@ async fn look_with(tls: &SimulatorTls, trusted: &str) -> Report {
     report
 }
 
-const CERTIFICATE: &str = "the grid's certificate is at Grid > Grid Manager > Members > Certificates > HTTPS Cert; verification is never switched off";
+const CERTIFICATE: &str =
+    "the grid's certificate is at Grid > Grid Manager > Members > Certificates > HTTPS Cert";
 
 #[tokio::test]
 async fn everything_that_can_be_wrong_with_a_certificate_is_told_apart() {
