@@ -19,6 +19,7 @@ use serde_json::json;
 
 use crate::config::{Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings};
 use crate::controller::write::FIELD_MANAGER;
+use crate::kube_call::said;
 use crate::metrics::Metrics;
 
 /// ConfigMap that counts bad log-ins over restarts.
@@ -112,7 +113,8 @@ struct ClusterMemory {
 #[async_trait]
 impl LoginMemory for ClusterMemory {
     async fn load(&self) -> Result<Option<LoginRecord>, BoxError> {
-        let stored = self.api.get_opt(LOGIN_MEMORY).await?.and_then(|stored| stored.data);
+        let stored = self.api.get_opt(LOGIN_MEMORY).await.map_err(|error| said(&error))?;
+        let stored = stored.and_then(|stored| stored.data);
         match stored.and_then(|data| data.get(LOGIN_KEY).cloned()) {
             Some(record) => Ok(Some(serde_json::from_str(&record)?)),
             None => Ok(None),
@@ -125,7 +127,8 @@ impl LoginMemory for ClusterMemory {
             "data": {LOGIN_KEY: serde_json::to_string(record)?},
         });
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await?;
+        let patched = self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await;
+        patched.map_err(|error| said(&error))?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod changes;
+mod check;
 mod configuration;
 mod crds;
 mod dns;
@@ -41,6 +42,8 @@ enum Command {
     Run(run::RunArgs),
     /// Answer DNS questions for the zones of this cluster.
     Dns(Box<dns::DnsArgs>),
+    /// Look whether the grid is as `run` needs it; changes nothing. Exit code 2 if something is to be looked at.
+    Check(Box<check::CheckArgs>),
     /// Read and verify the log of changes at providers.
     Changes(changes::ChangesArgs),
     /// Take a lost cluster out of the delegation.
@@ -140,6 +143,7 @@ fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Crds(arguments) => crds::run(&arguments, &mut out),
         Command::Run(arguments) => runtime.block_on(run::run(arguments, &mut out)),
         Command::Dns(arguments) => runtime.block_on(dns::run(*arguments, &mut out)),
+        Command::Check(arguments) => runtime.block_on(check::run(*arguments, &mut out)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
         Command::Evict(arguments) => runtime.block_on(evict::run(arguments, &mut out)),
         #[cfg(feature = "sandbox")]

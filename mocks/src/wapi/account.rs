@@ -14,6 +14,7 @@ pub struct Account {
     pub(crate) may_write: bool,
     pub(crate) hidden_views: BTreeSet<String>,
     pub(crate) needs_approval: bool,
+    pub(crate) reads_admins: bool,
 }
 
 impl Account {
@@ -27,6 +28,7 @@ impl Account {
             may_write: true,
             hidden_views: BTreeSet::new(),
             needs_approval: false,
+            reads_admins: false,
         }
     }
 
@@ -63,6 +65,21 @@ impl Account {
     pub fn needs_approval(mut self) -> Self {
         self.needs_approval = true;
         self
+    }
+
+    /// It may read administrators, their groups and permissions, as superusers do.
+    #[must_use]
+    pub fn reading_admins(mut self) -> Self {
+        self.reads_admins = true;
+        self
+    }
+
+    /// The group that it is in: that of all superusers, or one of its own.
+    pub fn group(&self) -> String {
+        match self.superuser {
+            true => super::admins::SUPERUSERS.to_owned(),
+            false => format!("{}-group", self.name),
+        }
     }
 
     pub(crate) fn sees(&self, view: &str) -> bool {

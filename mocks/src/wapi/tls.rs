@@ -39,21 +39,52 @@ impl SimulatorTls {
     /// # Errors
     /// When a name cannot stand in a certificate.
     pub fn generate(names: &[&str]) -> Result<Self, TlsError> {
+        Self::make("simulator CA", &[&["127.0.0.1", "localhost"], names].concat(), |_| ())
+    }
+
+    /// A certificate of another authority, that does not name the host that it is shown for.
+    ///
+    /// # Errors
+    /// When the name cannot stand in a certificate.
+    pub fn of_another_host(name: &str) -> Result<Self, TlsError> {
+        Self::make("another CA", &[name], |_| ())
+    }
+
+    /// A certificate that has been valid, for `127.0.0.1`.
+    ///
+    /// # Errors
+    /// When a key cannot be made.
+    pub fn expired() -> Result<Self, TlsError> {
+        Self::make("simulator CA", &["127.0.0.1"], |leaf| leaf.not_after = rcgen::date_time_ymd(2020, 1, 1))
+    }
+
+    /// A certificate that may sign others, as those do that grids are shipped with, for `127.0.0.1`.
+    ///
+    /// # Errors
+    /// When a key cannot be made.
+    pub fn as_shipped() -> Result<Self, TlsError> {
+        Self::make("simulator CA", &["127.0.0.1"], |leaf| {
+            leaf.is_ca = IsCa::Ca(BasicConstraints::Unconstrained)
+        })
+    }
+
+    fn make(ca: &str, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Result<Self, TlsError> {
         let mut authority = CertificateParams::new(Vec::new())?;
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        authority.distinguished_name.push(DnType::CommonName, "simulator CA");
+        authority.distinguished_name.push(DnType::CommonName, ca);
         let key = KeyPair::generate()?;
         let ca = authority.self_signed(&key)?;
         let ca_pem = ca.pem();
         let issuer = Issuer::new(authority, key);
 
-        let all_names = ["127.0.0.1", "localhost"].iter().chain(names).map(|name| (*name).to_owned());
-        let mut leaf = CertificateParams::new(all_names.collect::<Vec<_>>())?;
+        let names = names.iter().map(|name| (*name).to_owned());
+        let mut leaf = CertificateParams::new(names.collect::<Vec<_>>())?;
         leaf.distinguished_name.push(DnType::CommonName, "simulator");
         leaf.use_authority_key_identifier_extension = true;
         leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        change(&mut leaf);
         let key = KeyPair::generate()?;
         let certificate = leaf.signed_by(&key, &issuer)?;
 

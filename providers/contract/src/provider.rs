@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
+use gslb_core::claim::Claimant;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
@@ -12,6 +13,7 @@ use gslb_core::zone::Zone;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ProviderError;
+use crate::finding::Finding;
 
 /// Reads a backend. Whoever holds only this cannot write: `plan` and `check` get nothing else.
 #[async_trait]
@@ -44,6 +46,13 @@ pub trait Observe: Send + Sync {
     /// It could not be read completely.
     async fn beneath(&self, _scope: &Scope) -> Result<Beneath, ProviderError> {
         Ok(Beneath::default())
+    }
+
+    /// Looks whether the backend is as these delegations need it, for people. Reads only. It does not fail: what could
+    /// not be read is a finding of its own, and one zone that cannot be read hides no other. A provider that has
+    /// nothing to say finds nothing.
+    async fn inspect(&self, _zones: &[Claimant]) -> Vec<Finding> {
+        Vec::new()
     }
 }
 

@@ -9,6 +9,7 @@ use reqwest::header::HeaderValue;
 use serde_json::Value;
 
 use crate::settings::GridAddress;
+use crate::transport::BY_ITSELF;
 use crate::wire::ErrorBody;
 
 /// Longest text of a grid that is quoted; a condition's message has 32 KiB, a person reads less.
@@ -60,6 +61,10 @@ pub(crate) enum Kind {
     Slow,
     /// Sending it again changes nothing, and a write was not made.
     Final,
+    /// As `Final`: whose certificate it is, or ours, keeps the two from talking. Nothing was sent.
+    Untrusted,
+    /// As `Final`: the grid does not speak the version that is asked for.
+    Version,
     /// As `Final`, and it says nothing of the grid, because nothing was sent.
     Here,
 }
@@ -76,7 +81,12 @@ impl Failure {
             Kind::Untaken | Kind::Passing | Kind::Slow => {
                 matches!(self.error, ProviderError::Unavailable { .. })
             }
-            Kind::ReferenceGone | Kind::Duplicate | Kind::Final | Kind::Here => false,
+            Kind::ReferenceGone
+            | Kind::Duplicate
+            | Kind::Final
+            | Kind::Untrusted
+            | Kind::Version
+            | Kind::Here => false,
         }
     }
 
@@ -164,7 +174,7 @@ fn unavailable(host: &str, answer: &Answer) -> Failure {
         // A 500 or 504 may be the end of a long wait, and the grid may still be at work.
         _ => Kind::Slow,
     };
-    let text = format!("Infoblox at {host} is unavailable (HTTP {status}); it is tried again by itself");
+    let text = format!("Infoblox at {host} is unavailable (HTTP {status}){BY_ITSELF}");
     Failure {
         kind,
         error: ProviderError::Unavailable { text, retry_after: answer.retry_after, source: None },
@@ -207,12 +217,11 @@ fn not_json_error(grid: &GridAddress, answer: &Answer) -> Failure {
     let (host, status) = (grid.host(), answer.status.as_u16());
     let body = answer.body.trim();
     if body.starts_with("Version ") && body.contains("not supported") {
-        return Failure::last(ProviderError::Misconfigured {
-            text: format!(
-                "Infoblox at {host} says: {}; set INFOBLOX_WAPI_VERSION to a version that the grid supports",
-                quote(body)
-            ),
-        });
+        let text = format!(
+            "Infoblox at {host} says: {}; set INFOBLOX_WAPI_VERSION to a version that the grid supports",
+            quote(body)
+        );
+        return Failure { kind: Kind::Version, error: ProviderError::Misconfigured { text } };
     }
     let what = if is_html(answer) { "an HTML page" } else { "a text" };
     Failure::last(ProviderError::Unexpected {

@@ -72,7 +72,7 @@ fn html_errors_of_the_web_server_are_explained_by_their_status() {
 #[test]
 fn an_unsupported_version_is_a_setting() {
     let (kind, reason, text) = failure(400, "text/plain", "Version 2.12.3 not supported");
-    assert_eq!((kind, reason), (Kind::Final, "Misconfigured"));
+    assert_eq!((kind, reason), (Kind::Version, "Misconfigured"));
     assert!(
         text.contains("Version 2.12.3 not supported") && text.contains("INFOBLOX_WAPI_VERSION"),
         "{text}"

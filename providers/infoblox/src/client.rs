@@ -83,6 +83,21 @@ impl Client {
         &self.settings
     }
 
+    /// The same client for another version of the interface, with a session of its own; nothing if that is no version.
+    pub(crate) fn in_version(&self, version: &str) -> Option<Self> {
+        let grids = self.settings.grids.iter().map(|grid| grid.in_version(version)).collect::<Option<_>>()?;
+        Some(Self {
+            http: self.http.clone(),
+            settings: Settings { grids, ..self.settings.clone() },
+            slots: Semaphore::new(IN_FLIGHT),
+            session: Session::default(),
+            current: AtomicUsize::new(self.current.load(Ordering::Relaxed)),
+            login: self.login.sharing_memory(),
+            breaker: Mutex::default(),
+            observer: Arc::clone(&self.observer),
+        })
+    }
+
     /// The address that is asked.
     pub(crate) fn grid(&self) -> &GridAddress {
         let grids = &self.settings.grids;

@@ -64,6 +64,11 @@ impl LoginGate {
         Self { memory, turn: Mutex::new(()) }
     }
 
+    /// Another gate that counts in the same memory. Only one of the two may be used at a time.
+    pub(crate) fn sharing_memory(&self) -> Self {
+        Self::new(Arc::clone(&self.memory))
+    }
+
     /// Waits until no other request is logging in.
     pub(crate) async fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().await

@@ -7,12 +7,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
+use gslb_core::claim::Claimant;
 use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
-    Service,
+    Approval, Capabilities, Disposition, Finding, Observe, Provider, ProviderError, ProviderId, Receipt,
+    Scope, Service,
 };
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -168,9 +169,13 @@ impl Infoblox {
             Err(failure) => match failure.kind {
                 Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
                 Kind::Passing | Kind::Slow => self.settle(change, failure).await,
-                Kind::ReferenceGone | Kind::Untaken | Kind::Elsewhere | Kind::Final | Kind::Here => {
-                    Err(failure.error)
-                }
+                Kind::ReferenceGone
+                | Kind::Untaken
+                | Kind::Elsewhere
+                | Kind::Final
+                | Kind::Untrusted
+                | Kind::Version
+                | Kind::Here => Err(failure.error),
             },
         }
     }
@@ -257,6 +262,10 @@ impl Observe for Infoblox {
         };
         beneath.await.map_err(|failure| failure.error)
     }
+
+    async fn inspect(&self, zones: &[Claimant]) -> Vec<Finding> {
+        self.examine(zones).await
+    }
 }
 
 #[async_trait]
@@ -301,6 +310,8 @@ impl Provider for Infoblox {
             | Kind::Untaken
             | Kind::Elsewhere
             | Kind::Final
+            | Kind::Untrusted
+            | Kind::Version
             | Kind::Here => failure.error,
         })
     }

@@ -125,6 +125,12 @@ impl GridAddress {
         Ok(Self { host: bare.to_owned(), version, base })
     }
 
+    /// The same grid in another version of its interface.
+    pub(crate) fn in_version(&self, version: &str) -> Option<Self> {
+        let base = self.base.strip_suffix(&self.version)?;
+        Some(Self { host: self.host.clone(), version: version.to_owned(), base: format!("{base}{version}") })
+    }
+
     /// The host, for texts.
     pub fn host(&self) -> &str {
         &self.host

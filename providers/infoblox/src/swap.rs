@@ -100,7 +100,9 @@ impl Infoblox {
         let zone = change.zone();
         match failure.kind {
             Kind::Passing | Kind::Slow => return self.settle(change, failure).await,
-            Kind::Untaken | Kind::Elsewhere | Kind::Here => return Err(failure.error),
+            Kind::Untaken | Kind::Elsewhere | Kind::Untrusted | Kind::Version | Kind::Here => {
+                return Err(failure.error);
+            }
             Kind::ReferenceGone | Kind::Duplicate | Kind::Final => {}
         }
         if !matches!(failure.error, ProviderError::Refused { .. }) {

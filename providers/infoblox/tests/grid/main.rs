@@ -6,6 +6,7 @@ mod beneath;
 mod contract;
 mod errors;
 mod guest;
+mod inspect;
 mod login;
 mod master;
 mod service;

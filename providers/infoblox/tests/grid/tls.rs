@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::stage::{PASSWORD, builder, credentials, scope};
 
-fn settings(port: u16, ca: &str) -> Settings {
+pub(crate) fn settings(port: u16, ca: &str) -> Settings {
     Settings {
         grids: vec![GridAddress::new("127.0.0.1", port, "2.12.3").unwrap()],
         client_certificate: None,
