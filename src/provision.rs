@@ -49,7 +49,11 @@ pub(crate) fn provider(
     }
 }
 
-fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::Settings> {
+/// What the provider needs to know of a grid.
+///
+/// # Errors
+/// A file cannot be read, or a setting cannot work.
+pub(crate) fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::Settings> {
     let ca_bundles = match &settings.ca_file {
         None => Vec::new(),
         Some(path) => {

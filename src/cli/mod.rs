@@ -5,6 +5,7 @@ mod configuration;
 mod crds;
 mod dns;
 mod printer;
+mod record;
 mod run;
 #[cfg(feature = "sandbox")]
 mod sandbox;
@@ -42,6 +43,8 @@ enum Command {
     Dns(Box<dns::DnsArgs>),
     /// Read and verify the log of changes at providers.
     Changes(changes::ChangesArgs),
+    /// Record what the grid answers to the daemon's reads, without secrets, names and addresses. Writes nothing there.
+    Record(record::RecordArgs),
     /// Run three simulated clusters and a simulated grid on this machine.
     #[cfg(feature = "sandbox")]
     Sandbox(sandbox::SandboxArgs),
@@ -138,6 +141,7 @@ fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Run(arguments) => runtime.block_on(run::run(arguments, &mut out)),
         Command::Dns(arguments) => runtime.block_on(dns::run(*arguments, &mut out)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
+        Command::Record(arguments) => runtime.block_on(record::run(arguments, &mut out)),
         #[cfg(feature = "sandbox")]
         Command::Sandbox(arguments) => runtime.block_on(sandbox::run(arguments, &mut out)),
     }?;

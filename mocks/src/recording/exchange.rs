@@ -9,18 +9,6 @@ use std::path::{Path, PathBuf};
 /// In a request's JSON body: some text.
 pub const ANY: &str = "{any}";
 
-/// Headers that are secrets, or differ with every run.
-const SCRUBBED: [&str; 8] = [
-    "authorization",
-    "cookie",
-    "set-cookie",
-    "host",
-    "user-agent",
-    "date",
-    "content-length",
-    "transfer-encoding",
-];
-
 /// A request and the reply to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +56,7 @@ pub struct RecordedResponse {
 /// A folder that is no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// A file or folder cannot be read or written.
+    /// A file or folder cannot be read.
     #[error("{path} is not readable")]
     Io {
         /// Which one.
@@ -130,54 +118,6 @@ pub(super) fn number(name: &str) -> u64 {
         .next()
         .and_then(|digits| digits.parse().ok())
         .unwrap_or(u64::MAX)
-}
-
-impl Exchange {
-    /// Without secrets, and with every `replacements.0` replaced by `replacements.1`, for example a grid's
-    /// real host name by a documentation name.
-    #[must_use]
-    pub fn scrubbed(mut self, replacements: &[(String, String)]) -> Self {
-        let clean = |text: &str| {
-            replacements.iter().fold(text.to_owned(), |text, (secret, public)| text.replace(secret, public))
-        };
-        let reply_headers = self.response.as_mut().map(|response| &mut response.headers);
-        for headers in [&mut self.request.headers].into_iter().chain(reply_headers) {
-            headers.retain(|name, _| !SCRUBBED.contains(&name.to_ascii_lowercase().as_str()));
-            headers.values_mut().for_each(|value| *value = clean(value));
-        }
-        self.request.uri = clean(&self.request.uri);
-        self.request.body = self.request.body.map(|body| scrub_value(body, &clean));
-        if let Some(response) = &mut self.response {
-            response.body = clean(&response.body);
-        }
-        self
-    }
-
-    /// Writes the exchange as a file of a recording and returns the file's path.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn save(&self, folder: &Path, number: u32, title: &str) -> Result<PathBuf, RecordingError> {
-        let path = folder.join(format!("{number}-{title}.json"));
-        let text = serde_json::to_string_pretty(self);
-        let text = text.map_err(|source| RecordingError::Format { path: path.clone(), source })?;
-        std::fs::write(&path, text + "\n")
-            .map_err(|source| RecordingError::Io { path: path.clone(), source })?;
-        Ok(path)
-    }
-}
-
-fn scrub_value(value: Value, clean: &impl Fn(&str) -> String) -> Value {
-    match value {
-        Value::String(text) => clean(&text).into(),
-        Value::Array(elements) => elements.into_iter().map(|element| scrub_value(element, clean)).collect(),
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(key, member)| (key, scrub_value(member, clean)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        other => other,
-    }
 }
 
 impl RecordedRequest {

@@ -20,6 +20,7 @@ use crate::breaker::{Breaker, Outage};
 use crate::calls::{CallObserver, Operation};
 use crate::credentials::Credential;
 use crate::login::{LoginGate, LoginMemory};
+use crate::recording::Tape;
 use crate::retry_after;
 use crate::session::{self, Session};
 use crate::settings::{GridAddress, Settings, SetupError};
@@ -58,6 +59,7 @@ pub(crate) struct Client {
     login: LoginGate,
     breaker: Mutex<Breaker>,
     observer: Arc<dyn CallObserver>,
+    pub(crate) tape: Option<Arc<Tape>>,
 }
 
 impl Client {
@@ -76,6 +78,7 @@ impl Client {
             login: LoginGate::new(memory),
             breaker: Mutex::default(),
             observer,
+            tape: None,
         })
     }
 
@@ -133,7 +136,11 @@ impl Client {
     pub(crate) async fn send(&self, request: &Request) -> Result<Value, Failure> {
         let _slot = self.slots.acquire().await.expect("the semaphore is never closed");
         self.admit()?;
+        let began = self.tape.as_ref().map(|tape| tape.begin());
         let outcome = self.send_as_somebody(request).await;
+        if let (Some(tape), Some(began)) = (&self.tape, began) {
+            tape.end(began, request, &outcome);
+        }
         let outcome = outcome.and_then(|answer| interpret(self.grid(), &answer));
         self.note(&outcome);
         outcome

@@ -25,6 +25,7 @@ use crate::client::{Client, Request};
 use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
+use crate::recording::Tape;
 use crate::revision::Revisions;
 use crate::settings::{Settings, SetupError};
 use crate::task::Task;
@@ -69,6 +70,12 @@ impl Infoblox {
             revisions: Revisions::default(),
             tasks: Mutex::default(),
         })
+    }
+
+    /// Notes every exchange from now on.
+    pub(crate) fn taped(mut self, tape: Arc<Tape>) -> Self {
+        self.client.tape = Some(tape);
+        self
     }
 
     /// Ends the session at the grid, if there is one. Call it when the daemon stops.

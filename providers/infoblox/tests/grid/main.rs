@@ -8,6 +8,7 @@ mod errors;
 mod guest;
 mod login;
 mod master;
+mod record;
 mod service;
 mod stage;
 mod tls;
