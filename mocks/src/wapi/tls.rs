@@ -106,7 +106,8 @@ impl SimulatorTls {
         self.ca_file.as_deref()
     }
 
-    pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
+    /// For a test that speaks TLS by itself.
+    pub fn server_config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.server)
     }
 }

@@ -22,6 +22,7 @@ use crate::credentials::Credential;
 use crate::login::{LoginGate, LoginMemory};
 use crate::recording::Tape;
 use crate::retry_after;
+use crate::secrets::Secrets;
 use crate::session::{self, Session};
 use crate::settings::{GridAddress, Settings, SetupError};
 use crate::transport;
@@ -59,6 +60,7 @@ pub(crate) struct Client {
     login: LoginGate,
     breaker: Mutex<Breaker>,
     observer: Arc<dyn CallObserver>,
+    pub(crate) secrets: Secrets,
     pub(crate) tape: Option<Arc<Tape>>,
 }
 
@@ -78,6 +80,7 @@ impl Client {
             login: LoginGate::new(memory),
             breaker: Mutex::default(),
             observer,
+            secrets: Secrets::default(),
             tape: None,
         })
     }
@@ -141,7 +144,7 @@ impl Client {
         if let (Some(tape), Some(began)) = (&self.tape, began) {
             tape.end(began, request, &outcome);
         }
-        let outcome = outcome.and_then(|answer| interpret(self.grid(), &answer));
+        let outcome = outcome.and_then(|answer| interpret(self.grid(), &self.secrets, &answer));
         self.note(&outcome);
         outcome
     }
@@ -157,7 +160,7 @@ impl Client {
         let answer = self.exchange(builder, None).await?;
         match answer.status.is_success() {
             true => Ok(()),
-            false => interpret(self.grid(), &answer).map(drop),
+            false => interpret(self.grid(), &self.secrets, &answer).map(drop),
         }
     }
 
@@ -201,6 +204,7 @@ impl Client {
 
     async fn send_with(&self, request: &Request, credential: &Credential) -> Result<Answer, Failure> {
         let password = credential.password.expose_secret();
+        self.secrets.note(password);
         let builder = self.builder(request).basic_auth(&credential.username, Some(password));
         self.exchange(builder, Some(request)).await
     }
@@ -225,7 +229,8 @@ impl Client {
         // A function is about the grid, not about a zone.
         if let Some(request) = measured.filter(|request| !request.target.contains("?_function=")) {
             let status = answer.as_ref().ok().map(|answer| answer.status.as_u16());
-            let success = answer.as_ref().is_ok_and(|answer| interpret(self.grid(), answer).is_ok());
+            let success =
+                answer.as_ref().is_ok_and(|answer| interpret(self.grid(), &self.secrets, answer).is_ok());
             self.observer.on_call(operation(request), success, started.elapsed());
             tracing::debug!(method = %request.method, target = %request.target, status, "Called WAPI.");
         }
@@ -235,7 +240,9 @@ impl Client {
     async fn answer(&self, builder: RequestBuilder) -> Result<Answer, Failure> {
         let host = self.grid().host();
         let failed = |error| transport::failure(host, error);
-        let mut response = builder.send().await.map_err(failed)?;
+        let request = builder.build().map_err(failed)?;
+        self.secrets.note_headers(request.headers());
+        let mut response = self.http.execute(request).await.map_err(failed)?;
         let mut body = vec![];
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             body.extend_from_slice(&chunk);

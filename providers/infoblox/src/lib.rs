@@ -6,7 +6,7 @@
 //! that somebody has to approve), `beneath` (what a new delegation would hide), `service` (whether
 //! the grid serves what it holds), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
-//! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring), [`recording`] (what a grid answers, for those
+//! sent, and as whom), `answer` (what a reply means) and `secrets` (what of it may be quoted), [`calls`] (measuring), [`recording`] (what a grid answers, for those
 //! who have none).
 
 mod absence;
@@ -24,6 +24,7 @@ pub mod provider;
 pub mod recording;
 mod retry_after;
 mod revision;
+mod secrets;
 mod service;
 mod session;
 pub mod settings;
