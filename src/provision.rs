@@ -70,6 +70,7 @@ pub(crate) fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_
         view: settings.view.clone(),
         credentials: credentials(&settings.username, &settings.password),
         ca_bundles,
+        verifies: settings.tls_verify,
         restarts: settings.restart_policy == RestartPolicy::IfNeeded,
         request_timeout: settings.request_timeout,
         retry_pause: gslb_provider_infoblox::settings::RETRY_PAUSE,

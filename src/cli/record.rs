@@ -34,6 +34,7 @@ pub(super) async fn run(arguments: RecordArgs, out: &mut impl Write) -> anyhow::
         return Ok(Ending::Fine);
     }
     telemetry::init(&settings.log).context("cannot start the log")?;
+    configuration::warn(&settings.warnings);
     let ProviderChoice::Infoblox(infoblox) = &settings.provider else {
         bail!(BadConfiguration("only Infoblox can be recorded; set INFOBLOX_GRID_HOST"));
     };

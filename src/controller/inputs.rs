@@ -176,6 +176,7 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
                 if changed.after.is_none() {
                     context.writer.forget(zone_delegation::report::WHAT, changed.key);
                     context.announcer.forget(zone_delegation::report::WHAT, changed.key);
+                    context.announcer.forget(zone_delegation::UNVERIFIED, changed.key);
                     context.metrics.forget_zone_delegation(&changed.key.name);
                 }
                 let shown = triggers.zone_store.get(&reflector::ObjectRef::new(&changed.key.name));

@@ -34,3 +34,4 @@ mod zone_log;
 mod zone_proof;
 mod zone_rest;
 mod zone_restart;
+mod zone_unverified;

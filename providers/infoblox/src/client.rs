@@ -333,7 +333,8 @@ fn build(settings: &Settings) -> Result<reqwest::Client, SetupError> {
         .timeout(settings.request_timeout)
         .connect_timeout(CONNECT_TIMEOUT.min(settings.request_timeout))
         .pool_max_idle_per_host(IN_FLIGHT)
-        .tls_certs_merge(roots);
+        .tls_certs_merge(roots)
+        .tls_danger_accept_invalid_certs(!settings.verifies);
     if let Some(pem) = &settings.client_certificate {
         let identity = Identity::from_pem(pem.expose_secret());
         let problem = |error: reqwest::Error| SetupError::ClientCertificate { problem: error.to_string() };

@@ -65,7 +65,11 @@ impl Infoblox {
     ) -> Result<Self, SetupError> {
         Ok(Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: false, restarts: settings.restarts },
+            capabilities: Capabilities {
+                own_object: false,
+                restarts: settings.restarts,
+                unverified: !settings.verifies,
+            },
             client: Client::new(settings, memory, observer)?,
             absences: Absences::default(),
             revisions: Revisions::default(),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod bounds;
+mod handshake;
 mod http;
 mod property;
 mod secrets;

@@ -9,6 +9,7 @@ use gslb_core::history::History;
 use gslb_core::limits::{ApprovedChange, Limits};
 use gslb_core::plan::plan;
 use gslb_core::ttl::Ttl;
+use gslb_mocks::wapi::SimulatorTls;
 use gslb_provider_contract::ProviderError;
 use gslb_provider_contract::battery::eu;
 use gslb_provider_infoblox::{
@@ -28,13 +29,18 @@ pub(crate) const FOUND: &str = r#"[{"_ref": "zone_delegated/x:cloud.example.com/
 pub(crate) const LONGEST_TEXT: usize = 2_000;
 
 pub(crate) fn provider(server: &ByteServer, timeout: Duration) -> Infoblox {
+    provider_at(server.port, &server.tls, timeout)
+}
+
+pub(crate) fn provider_at(port: u16, tls: &SimulatorTls, timeout: Duration) -> Infoblox {
     install_crypto_provider();
     let settings = Settings {
-        grids: vec![GridAddress::new("127.0.0.1", server.port, "2.12.3").unwrap()],
+        grids: vec![GridAddress::new("127.0.0.1", port, "2.12.3").unwrap()],
         client_certificate: None,
         view: "default".to_owned(),
         credentials: Credentials::Values { username: USER.to_owned(), password: PASSWORD.into() },
-        ca_bundles: vec![server.tls.ca_pem().as_bytes().to_vec()],
+        ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        verifies: true,
         restarts: true,
         request_timeout: timeout,
         retry_pause: Duration::from_millis(1),

@@ -208,6 +208,7 @@ fn settings(server: &HttpServer, tls: &SimulatorTls, clock: &Arc<AtomicI64>, wan
         view: wanted.view.to_owned(),
         credentials: wanted.credentials.clone(),
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        verifies: true,
         restarts: wanted.restarts,
         request_timeout: wanted.timeout,
         retry_pause: Duration::from_millis(1),

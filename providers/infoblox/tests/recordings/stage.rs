@@ -51,6 +51,7 @@ fn provider(port: u16, tls: &SimulatorTls, view: &str) -> Infoblox {
         view: view.to_owned(),
         credentials: Credentials::Values { username: "svc-dns".to_owned(), password: "s3cret".into() },
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        verifies: true,
         restarts: false,
         request_timeout: Duration::from_secs(5),
         retry_pause: Duration::from_millis(1),
