@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the failed test")]
 
 mod access;
+mod checklist;
 mod delegation;
 mod dns;
 mod faults;
