@@ -50,7 +50,11 @@ pub(crate) fn provider(
     }
 }
 
-fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::Settings> {
+/// What the provider needs to know of a grid.
+///
+/// # Errors
+/// A file cannot be read, or a setting cannot work.
+pub(crate) fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::Settings> {
     let ca_bundles = match &settings.ca_file {
         None => Vec::new(),
         Some(path) => {
@@ -67,6 +71,7 @@ fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::S
         view: settings.view.clone(),
         credentials: credentials(&settings.username, &settings.password),
         ca_bundles,
+        verifies: settings.tls_verify,
         restarts: settings.restart_policy == RestartPolicy::IfNeeded,
         request_timeout: settings.request_timeout,
         retry_pause: gslb_provider_infoblox::settings::RETRY_PAUSE,

@@ -7,6 +7,7 @@ mod crds;
 mod dns;
 mod evict;
 mod printer;
+mod record;
 mod run;
 #[cfg(feature = "sandbox")]
 mod sandbox;
@@ -48,6 +49,8 @@ enum Command {
     Changes(changes::ChangesArgs),
     /// Take a lost cluster out of the delegation.
     Evict(evict::EvictArgs),
+    /// Record what the grid answers to the daemon's reads, without secrets, names and addresses. Writes nothing there.
+    Record(record::RecordArgs),
     /// Run three simulated clusters and a simulated grid on this machine.
     #[cfg(feature = "sandbox")]
     Sandbox(sandbox::SandboxArgs),
@@ -146,6 +149,7 @@ fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Check(arguments) => runtime.block_on(check::run(*arguments, &mut out)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
         Command::Evict(arguments) => runtime.block_on(evict::run(arguments, &mut out)),
+        Command::Record(arguments) => runtime.block_on(record::run(arguments, &mut out)),
         #[cfg(feature = "sandbox")]
         Command::Sandbox(arguments) => runtime.block_on(sandbox::run(arguments, &mut out)),
     }?;

@@ -214,6 +214,12 @@ pub const VARIABLES: &[Variable] = &[
     var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with.")
         .key("infoblox.caFile", Form::Path),
     var(
+        "INFOBLOX_TLS_VERIFY",
+        "true",
+        "false: the grid's certificate is not checked, so whoever answers in its place gets the account. Better: INFOBLOX_CA_FILE.",
+    )
+    .key("infoblox.tlsVerify", Form::Flag),
+    var(
         "HTTPS_PROXY",
         "",
         "Proxy for requests to the grid: a URL; also read as https_proxy. A password in it is never shown.",

@@ -51,6 +51,8 @@ pub struct InfobloxSettings {
     pub request_timeout: Duration,
     /// PEM bundle that is trusted besides the system's roots.
     pub ca_file: Option<PathBuf>,
+    /// Whether the grid's certificate is checked.
+    pub tls_verify: bool,
     /// Files with a client certificate and its key, in PEM.
     pub client_certificate: Option<(PathBuf, PathBuf)>,
 }
@@ -105,6 +107,7 @@ impl InfobloxSettings {
         let request_timeout = reader.seconds("INFOBLOX_HTTP_REQUEST_TIMEOUT", 1);
         let fix = "write never or if-needed";
         let restart_policy = reader.parsed("INFOBLOX_RESTART_POLICY", fix, parse_restart_policy);
+        let tls_verify = tls_verify(reader);
         check_pool_connections(reader);
         check_proxy(reader);
         let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
@@ -123,6 +126,7 @@ impl InfobloxSettings {
             restart_policy: restart_policy?,
             request_timeout,
             ca_file,
+            tls_verify,
             client_certificate,
         })
     }
@@ -135,6 +139,19 @@ fn check_pool_connections(reader: &mut Reader<'_>) {
     if reader.is_set(NAME) {
         reader.warn(NAME, "has no effect: at most 4 idle connections are kept");
     }
+}
+
+/// Switched off by nothing but the setting itself, and never without a word.
+fn tls_verify(reader: &mut Reader<'_>) -> bool {
+    const NAME: &str = "INFOBLOX_TLS_VERIFY";
+    let verifies = reader.boolean(NAME);
+    if !verifies {
+        reader.warn(
+            NAME,
+            "is false: the grid's certificate is not checked, so whoever stands between this cluster and the grid can take the account and answer in the grid's place; set INFOBLOX_CA_FILE and remove it",
+        );
+    }
+    verifies
 }
 
 /// A mounted file wins over the environment.
@@ -272,6 +289,31 @@ mod tests {
         assert_eq!(files(&[]), Ok(None));
         assert!(files(&both[..1]).unwrap_err().starts_with("INFOBLOX_CLIENT_KEY_FILE"));
         assert!(files(&both[1..]).unwrap_err().starts_with("INFOBLOX_CLIENT_CERT_FILE"));
+    }
+
+    #[test]
+    fn a_certificate_is_checked_unless_that_is_switched_off_which_is_told() {
+        let told = |value: Option<&'static str>| {
+            let raw = RawConfig::read(|name| match name {
+                "INFOBLOX_TLS_VERIFY" => value.map(str::to_owned),
+                _ => GIVEN.iter().find(|(known, _)| *known == name).map(|(_, given)| (*given).to_owned()),
+            });
+            let settings = Settings::resolve(&raw).map_err(|problems| problems.to_string())?;
+            let told: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
+            match settings.provider {
+                ProviderChoice::Infoblox(infoblox) => Ok((infoblox.tls_verify, told.join("; "))),
+                ProviderChoice::None | ProviderChoice::ExternalDns => Err("no Infoblox".to_owned()),
+            }
+        };
+        for value in [None, Some("true"), Some("yes")] {
+            assert_eq!(told(value), Ok((true, String::new())), "{value:?}");
+        }
+        let (verifies, warning) = told(Some("false")).unwrap();
+        assert!(
+            !verifies
+                && warning.starts_with("INFOBLOX_TLS_VERIFY is false: the grid's certificate is not checked")
+        );
+        assert!(told(Some("off")).unwrap_err().contains("INFOBLOX_TLS_VERIFY"));
     }
 
     #[test]

@@ -175,6 +175,7 @@ infoblox:
   requestTimeoutSeconds: 20 # default
   dnsView: "default" # default
   caFile: "/etc/ssl/all.pem" # SSL_CERT_FILE
+  tlsVerify: true # default
   # clientCertificateFile: not set
   # clientKeyFile: not set
   restartPolicy: "never" # default

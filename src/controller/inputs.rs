@@ -177,6 +177,7 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
                     context.writer.forget(zone_delegation::report::WHAT, changed.key);
                     context.announcer.forget(zone_delegation::report::WHAT, changed.key);
                     context.announcer.calm(zone_delegation::UNREADABLE, changed.key);
+                    context.announcer.forget(zone_delegation::UNVERIFIED, changed.key);
                     context.metrics.forget_zone_delegation(&changed.key.name);
                 }
                 let shown = triggers.zone_store.get(&reflector::ObjectRef::new(&changed.key.name));

@@ -124,6 +124,8 @@ pub struct Rules {
     pub blank_after_comma: bool,
     /// The text when someone else holds the lock; the real one is not known.
     pub locked_text: String,
+    /// The text when a task waits for approval or for its time on the same object; the real one is not known.
+    pub pending_text: String,
     /// The grid is a read-only candidate: writes are refused. The real text is not known.
     pub read_only_candidate: bool,
     /// Enforce attributes flagged `M` over the API; NIOS 9.0 does so in its own pages only.
@@ -138,6 +140,7 @@ impl Default for Rules {
             accepts_delegation_below_delegation: false,
             blank_after_comma: true,
             locked_text: "The zone is locked by another administrator.".to_owned(),
+            pending_text: "The object has a pending task.".to_owned(),
             read_only_candidate: false,
             enforces_mandatory_attributes: false,
         }

@@ -102,6 +102,7 @@ impl Shared {
                 pages::with_header(pages::unavailable(), header::RETRY_AFTER, HeaderValue::from_static(pause))
             }
             Fault::BadGateway => pages::bad_gateway(),
+            Fault::GatewayTimeout => pages::gateway_timeout(),
             Fault::Refuse(text) => {
                 let blank = self.state().rules.blank_after_comma;
                 pages::refusal(&WapiError::Conflict(text.to_owned()), blank)

@@ -6,7 +6,7 @@ use rcgen::{
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl SimulatorTls {
 
         let certificates = (ca.der().clone(), vec![certificate.der().clone()]);
         let key = key.serialize_der();
-        let server = Arc::new(server_config(&certificates.1, &key, None)?);
+        let server = Arc::new(server_config(&certificates.1, &key, None, rustls::DEFAULT_VERSIONS)?);
         Ok(Self { ca_pem, ca_file: None, server, client_pem, certificates, key })
     }
 
@@ -108,7 +108,8 @@ impl SimulatorTls {
     pub fn requiring_client_certificates(mut self) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificates.0.clone())?;
-        self.server = Arc::new(server_config(&self.certificates.1, &self.key, Some(roots))?);
+        self.server =
+            Arc::new(server_config(&self.certificates.1, &self.key, Some(roots), rustls::DEFAULT_VERSIONS)?);
         Ok(self)
     }
 
@@ -137,7 +138,19 @@ impl SimulatorTls {
         self.ca_file.as_deref()
     }
 
-    pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
+    /// The same, for one version of TLS only.
+    ///
+    /// # Errors
+    /// When the TLS library refuses the certificate.
+    pub fn server_config_for(
+        &self,
+        version: &'static SupportedProtocolVersion,
+    ) -> Result<Arc<ServerConfig>, TlsError> {
+        Ok(Arc::new(server_config(&self.certificates.1, &self.key, None, &[version])?))
+    }
+
+    /// For a test that speaks TLS by itself.
+    pub fn server_config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.server)
     }
 }
@@ -147,6 +160,7 @@ fn server_config(
     chain: &[CertificateDer<'static>],
     key: &[u8],
     clients: Option<RootCertStore>,
+    versions: &[&'static SupportedProtocolVersion],
 ) -> Result<ServerConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.to_vec()));
@@ -158,7 +172,7 @@ fn server_config(
         }
     };
     let mut server = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+        .with_protocol_versions(versions)?
         .with_client_cert_verifier(verifier)
         .with_single_cert(chain.to_vec(), private)?;
     // The WAPI speaks HTTP/1.1; no HTTP/2 has been seen.

@@ -4,6 +4,7 @@
 
 mod access;
 mod admins;
+mod checklist;
 mod delegation;
 mod dns;
 mod faults;

@@ -128,6 +128,9 @@ pub struct Capabilities {
     pub own_object: bool,
     /// The settings allow to restart the backend's services where that is needed to serve a change.
     pub restarts: bool,
+    /// Whoever answers in the backend's place is believed, because the settings say so. Operators are told for as long
+    /// as it is so.
+    pub unverified: bool,
 }
 
 /// Whether a backend serves what it holds.

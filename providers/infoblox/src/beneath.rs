@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::answer::Failure;
 use crate::client::{BATCH, Request};
 use crate::provider::{Infoblox, query};
+use crate::secrets::short;
 use crate::wire::ZONE_DELEGATED;
 
 /// Kinds of objects that stand at a name, and the field with that name. All of them can be searched for by pattern.
@@ -150,7 +151,7 @@ fn pattern(zone: &DomainName) -> String {
 }
 
 fn named(hits: &[Value], (kind, field): (&str, &str)) -> Vec<String> {
-    let name = |hit: &Value| hit.get(field).and_then(Value::as_str).unwrap_or("without a name").to_owned();
+    let name = |hit: &Value| short(hit.get(field).and_then(Value::as_str).unwrap_or("without a name"));
     hits.iter().map(|hit| described(kind, &name(hit))).collect()
 }
 

@@ -26,11 +26,13 @@ use crate::client::{Client, Request};
 use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
+use crate::recording::Tape;
 use crate::revision::Revisions;
+use crate::secrets::short;
 use crate::settings::{Settings, SetupError};
 use crate::task::Task;
 use crate::wire::{
-    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
+    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneAuth, ZoneDelegated, written_reference,
 };
 
 /// What a grid may need beyond the time-out of a request: some for its own queue and for the way there. A request
@@ -64,12 +66,22 @@ impl Infoblox {
     ) -> Result<Self, SetupError> {
         Ok(Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: false, restarts: settings.restarts },
+            capabilities: Capabilities {
+                own_object: false,
+                restarts: settings.restarts,
+                unverified: !settings.verifies,
+            },
             client: Client::new(settings, memory, observer)?,
             absences: Absences::default(),
             revisions: Revisions::default(),
             tasks: Mutex::default(),
         })
+    }
+
+    /// Notes every exchange from now on.
+    pub(crate) fn taped(mut self, tape: Arc<Tape>) -> Self {
+        self.client.tape = Some(tape);
+        self
     }
 
     /// Ends the session at the grid, if there is one. Call it when the daemon stops.
@@ -124,7 +136,11 @@ impl Infoblox {
         }
         for holder in above(zone).filter(|name| parent.is_none_or(|parent| parent.is_within(name))) {
             let target = search(ZONE_AUTH, &holder, self.view(), "fqdn");
-            let hits: Vec<Value> = self.parse(self.client.read(target).await?)?;
+            let hits: Vec<ZoneAuth> = self.parse(self.client.read(target).await?)?;
+            if let Some(other) = hits.iter().find(|hit| !hit.fqdn.eq_ignore_ascii_case(holder.as_str())) {
+                let other = short(&other.fqdn);
+                return Err(self.unexpected(&format!("gave zone {other} when it was asked for {holder}")));
+            }
             if !hits.is_empty() {
                 self.absences.confirm(zone, now);
                 return Ok(());
@@ -148,12 +164,19 @@ impl Infoblox {
         found: Option<&ZoneDelegated>,
         zone: &DomainName,
     ) -> Result<Presence, ProviderError> {
-        convert::presence(found, zone).map_err(unreadable)
+        convert::presence(found, zone).map_err(|entry| self.unreadable(&entry))
     }
 
     pub(crate) fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
-        serde_json::from_value(reply)
-            .map_err(|error| self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}")))
+        serde_json::from_value(reply).map_err(|error| {
+            // The error repeats what stands there.
+            let error = self.client.secrets.quote(&error.to_string());
+            self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}"))
+        })
+    }
+
+    fn unreadable(&self, entry: &Unreadable) -> ProviderError {
+        ProviderError::Unexpected { text: self.client.secrets.quote(&entry.to_string()) }
     }
 
     pub(crate) fn unexpected(&self, what: &str) -> Failure {
@@ -290,8 +313,9 @@ impl Provider for Infoblox {
             Change::Create { .. } if self.has_revisions().await? => Some(self.new_revision()?),
             Change::Create { .. } | Change::Replace { .. } | Change::Delete { .. } => None,
         };
-        let write =
-            lower(change, found.as_ref(), self.view(), revision).map_err(unreadable)?.ok_or_else(stale)?;
+        let write = lower(change, found.as_ref(), self.view(), revision)
+            .map_err(|entry| self.unreadable(&entry))?
+            .ok_or_else(stale)?;
         match (write, found) {
             (Write::Create { body }, _) => self.create(change, body).await,
             (Write::Edit(edit), Some(found)) => self.swap(change, found, edit).await,
@@ -339,10 +363,6 @@ fn is_held(presence: &Presence) -> bool {
 
 pub(crate) fn done(reference: String, presence: Presence) -> Receipt {
     Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
-}
-
-fn unreadable(entry: Unreadable) -> ProviderError {
-    ProviderError::Unexpected { text: entry.to_string() }
 }
 
 fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {

@@ -84,8 +84,8 @@ impl Infoblox {
             true => "that is done after a minute",
             false => "have it restarted, or set INFOBLOX_RESTART_POLICY to if-needed",
         };
-        let (host, members) =
-            (self.client.grid().host(), members.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+        let members = members.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let (host, members) = (self.client.grid().host(), self.client.secrets.quote(&members));
         format!(
             "Infoblox at {host} says that the DNS service of {members} has to be restarted to serve it; {fix}"
         )

@@ -26,9 +26,10 @@ pub struct Settings {
     pub view: String,
     /// Who we are there.
     pub credentials: Credentials,
-    /// PEM bundles of certificate authorities that are trusted besides the system's. Verification itself cannot
-    /// be switched off (F-55).
+    /// PEM bundles of certificate authorities that are trusted besides the system's.
     pub ca_bundles: Vec<Vec<u8>>,
+    /// Whether the certificate is checked (F-55). Without it anybody in between gets the credential.
+    pub verifies: bool,
     /// Whether the grid's DNS service may be restarted where that is needed to serve a change.
     pub restarts: bool,
     /// PEM of a client certificate and its key, shown in the first handshake.

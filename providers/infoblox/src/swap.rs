@@ -20,7 +20,7 @@ use crate::client::{BATCH, Request};
 use crate::entries::{rebase, same};
 use crate::lower::{Edit, restored};
 use crate::provider::{Infoblox, query};
-use crate::wire::{ExtServer, RETURN_FIELDS, SCHEDULED_TASK, ZONE_DELEGATED, ZoneDelegated};
+use crate::wire::{Definition, ExtServer, RETURN_FIELDS, SCHEDULED_TASK, ZONE_DELEGATED, ZoneDelegated};
 
 /// Name of the extensible attribute, of type STRING, that counts our writes. An operator defines it; we never do.
 pub(crate) const REVISION: &str = "GslbBridgeRevision";
@@ -72,7 +72,10 @@ impl Infoblox {
         }
         let target = query("extensibleattributedef", &[("name", REVISION), ("_return_fields", "name")]);
         let known = match self.client.read(target).await {
-            Ok(found) => !self.parse::<Vec<Value>>(found).map_err(|failure| failure.error)?.is_empty(),
+            Ok(found) => {
+                let found: Vec<Definition> = self.parse(found).map_err(|failure| failure.error)?;
+                found.iter().any(|definition| definition.name == REVISION)
+            }
             // Who may not see definitions goes without: then what others lose is put back.
             Err(Failure { error: ProviderError::Refused { .. }, .. }) => false,
             Err(failure) => return Err(failure.error),

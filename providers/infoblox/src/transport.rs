@@ -20,6 +20,15 @@ pub(crate) fn failure(host: &str, error: reqwest::Error) -> Failure {
             "Infoblox at {host} asks for a client certificate that it trusts; set INFOBLOX_CLIENT_CERT_FILE and INFOBLOX_CLIENT_KEY_FILE"
         ));
     }
+    if wants_another_handshake(&error) {
+        // It came after the request, which may be carried out all the same.
+        let error = ProviderError::Misconfigured {
+            text: format!(
+                "Infoblox at {host} asks for another TLS handshake after the first one, as servers do that want a client certificate for some paths only; that is never done, so have it ask in the first handshake, and set INFOBLOX_CLIENT_CERT_FILE and INFOBLOX_CLIENT_KEY_FILE"
+            ),
+        };
+        return Failure { kind: Kind::Slow, error };
+    }
     let (kind, words) = words(&error);
     let text = format!("Infoblox at {host} is unavailable: {words}{BY_ITSELF}");
     let source = Some(error.without_url().into());
@@ -42,13 +51,42 @@ fn words(error: &reqwest::Error) -> (Kind, &'static str) {
         _ if error.is_connect() && causes(error).any(|cause| cause.to_string().contains("dns error")) => {
             "its name does not resolve, so it cannot be connected to"
         }
-        _ if error.is_connect() => "it cannot be connected to",
+        _ if error.is_connect() => proxy_words(error).unwrap_or("it cannot be connected to"),
         _ => "the connection was closed before the reply was complete",
     };
     // Only without a connection is it sure that nothing was sent: after that the grid may have carried out a
     // request whose reply never came.
     let kind = if error.is_connect() { Kind::Untaken } else { Kind::Passing };
     (kind, words)
+}
+
+/// What a proxy said instead of connecting to it. The HTTP client has no type for it.
+fn proxy_words(error: &reqwest::Error) -> Option<&'static str> {
+    let said = |words: &str| causes(error).any(|cause| cause.to_string().contains(words));
+    match () {
+        () if said("proxy authorization required") => {
+            Some("the proxy of HTTPS_PROXY asks for another user name or password")
+        }
+        () if said("tunnel error") => Some("the proxy of HTTPS_PROXY does not connect to it"),
+        () => None,
+    }
+}
+
+/// A server of TLS 1.2 that renegotiates ends the connection once it is told that this is not done; one of TLS 1.3 asks
+/// for a certificate after the handshake (RFC 8446 §4.6.2), which may come from nobody who was not told that it is.
+fn wants_another_handshake(error: &reqwest::Error) -> bool {
+    use rustls::{AlertDescription, Error, HandshakeType, PeerMisbehaved};
+    !error.is_connect()
+        && causes(error).any(|cause| match cause.downcast_ref() {
+            Some(Error::AlertReceived(alert)) => {
+                matches!(alert, AlertDescription::HandshakeFailure | AlertDescription::NoRenegotiation)
+            }
+            Some(Error::InappropriateHandshakeMessage { got_type, .. }) => {
+                matches!(got_type, HandshakeType::CertificateRequest | HandshakeType::HelloRequest)
+            }
+            Some(Error::PeerMisbehaved(how)) => *how == PeerMisbehaved::TooManyRenegotiationRequests,
+            _ => false,
+        })
 }
 
 fn untrusted(text: String) -> Failure {

@@ -60,7 +60,7 @@ impl MemoryProvider {
     pub fn new() -> Self {
         Self {
             id: ProviderId::new("memory"),
-            capabilities: Capabilities { own_object: false, restarts: false },
+            capabilities: Capabilities { own_object: false, restarts: false, unverified: false },
             state: Mutex::default(),
         }
     }
@@ -69,6 +69,13 @@ impl MemoryProvider {
     #[must_use]
     pub fn restarting(mut self) -> Self {
         self.capabilities.restarts = true;
+        self
+    }
+
+    /// The same, believing whoever answers in its place.
+    #[must_use]
+    pub fn unverified(mut self) -> Self {
+        self.capabilities.unverified = true;
         self
     }
 

@@ -47,6 +47,8 @@ use finalize::{ensure_finalizer, finalize};
 use prove::Reach;
 use provide::Visit;
 
+/// Name in the announcer's memory of the warning that a provider is believed unseen.
+pub(crate) const UNVERIFIED: &str = "ZoneDelegation, unverified";
 /// Reason of a zone that an older object stands for.
 const ZONE_TAKEN: &str = "ZoneTaken";
 
@@ -130,8 +132,10 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
                 memory.proved(proof, context.settings.periods.zone_delegation, context.now());
                 restart::see_to_it(pass, object, &claimant, &mut memory).await;
             }
-            let in_sync = memory.standing.iter().map(|standing| standing.in_sync.clone());
-            conditions.extend(in_sync.map(|in_sync| with_notice(in_sync, glue.notice.as_deref())));
+            if let Some(standing) = &memory.standing {
+                let in_sync = believed(pass, object, standing.in_sync.clone()).await;
+                conditions.push(with_notice(in_sync, glue.notice.as_deref()));
+            }
             conditions.push(memory.delegated());
         }
         Err(error) => {
@@ -158,6 +162,16 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
     let asking =
         Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok(), members: true };
     Ok(next(context, &memory, asking, told.again))
+}
+
+/// As it stands at the provider, with a loud word if nobody knows whether it was the provider who said so.
+async fn believed(pass: &Pass, object: &ZoneDelegation, in_sync: Condition) -> Condition {
+    if !pass.provider.iter().any(|(provider, _)| provider.capabilities().unverified) {
+        return in_sync;
+    }
+    let (what, note) = ((UNVERIFIED, Key::of(object)), standing::NOT_CHECKED.to_owned());
+    pass.context.announcer.warn(what, standing::UNVERIFIED, note, &object.object_ref(&())).await;
+    standing::unverified(in_sync)
 }
 
 /// What is in sync is all that can be published; addresses that cannot are told with it.

@@ -21,6 +21,10 @@ const RETRY: Doubling = Doubling { first: Duration::from_secs(1), longest: Durat
 const SECRET_PAUSE: Duration = Duration::from_secs(5);
 /// Reason of a provider that holds what we want, with nothing else to tell.
 pub(super) const IN_SYNC: &str = "InSync";
+/// Reason of the same, told by whoever answered.
+pub(super) const UNVERIFIED: &str = "CertificateNotVerified";
+/// What follows from it, and what to do.
+pub(super) const NOT_CHECKED: &str = "the certificate of the provider is not checked, so this may come from anybody in between, who gets the account too; set INFOBLOX_CA_FILE and remove INFOBLOX_TLS_VERIFY";
 
 /// How things stand while the request of an earlier change may be under way. The reason is that of the error which
 /// such a request ends with.
@@ -87,6 +91,15 @@ pub(super) fn standing(
         }
     };
     Standing { in_sync, withdrawn }
+}
+
+/// As it stands, with the word that nobody knows whether it was the provider who said so. What is wrong goes before.
+pub(super) fn unverified(in_sync: Condition) -> Condition {
+    if !in_sync.is_good() {
+        return in_sync;
+    }
+    let reason = if in_sync.reason == IN_SYNC { UNVERIFIED } else { in_sync.reason };
+    Condition { reason, message: format!("{}; {NOT_CHECKED}", in_sync.message), ..in_sync }
 }
 
 /// Remembers what stopped a visit, and when the next one is due.

@@ -9,6 +9,7 @@ mod guest;
 mod inspect;
 mod login;
 mod master;
+mod record;
 mod service;
 mod stage;
 mod tls;
