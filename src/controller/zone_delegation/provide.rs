@@ -288,6 +288,7 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
         object,
         why: why(visit.desired, approved),
         provider: visit.provider.id().to_string(),
+        view: None,
         zone: change.zone().to_string(),
         action,
         before: change.before().map(|before| json!(before)),

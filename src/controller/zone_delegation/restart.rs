@@ -81,6 +81,7 @@ async fn restart(
         object: object_ref(object),
         why,
         provider: provider.id().to_string(),
+        view: None,
         zone: zone.to_string(),
         action: Action::Restart,
         before: None,
