@@ -66,7 +66,7 @@ impl Fleet {
             rosters.entry(zone.name().clone()).or_insert_with(|| {
                 let names = known.iter().map(|(name, _)| name);
                 let (prefix, own) = (self.prefix.clone(), self.own.clone());
-                Roster::new(zone.clone(), prefix, own, names)
+                Roster::new(zone.clone(), prefix, own, 1, names)
             });
         }
     }

@@ -53,7 +53,7 @@ impl Schedule {
 pub(super) fn doubts_provider(pass: &Pass, zone: &Zone, memory: &Memory, now: Timestamp) -> bool {
     // One that fails is read when it is due; it may be the log-in that fails.
     let rests = memory.failures > 0 || !memory.discovery.is_due(now);
-    !rests && pass.context.fleet.asks_for(zone.name(), Source::Provider)
+    !rests && pass.context.fleet.asks_for(zone.name(), Source::Provider(0))
 }
 
 /// What one pass learns of a zone's members. Does nothing where the configuration lists them.
@@ -101,7 +101,7 @@ impl<'a> Discovery<'a> {
     /// Takes in a read at the provider, if one was made.
     pub(super) async fn hear_provider(&self, sighting: Option<Sighting>) {
         if let Some(sighting) = sighting {
-            self.hear(Source::Provider, &sighting).await;
+            self.hear(Source::Provider(0), &sighting).await;
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> Discovery<'a> {
     pub(super) fn end(&self, memory: &mut Memory) {
         let context = &self.pass.context;
         let wants = |source| context.fleet.asks_for(self.zone.name(), source);
-        let soon = wants(Source::Parent) || wants(Source::Provider);
+        let soon = wants(Source::Parent) || wants(Source::Provider(0));
         if self.found && (self.asked || (soon && memory.discovery.hurried == 0)) {
             let period = context.settings.periods.zone_delegation;
             memory.discovery.looked(soon, period, context.now());
