@@ -11,5 +11,6 @@ mod master;
 mod service;
 mod stage;
 mod tls;
+mod views;
 mod writers;
 mod writes;
