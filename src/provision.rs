@@ -1,4 +1,4 @@
-//! Sets up the configured provider, and what it needs from the cluster.
+//! Sets up the configured providers, and what they need from the cluster.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::Context;
 use async_trait::async_trait;
 use gslb_core::login::LoginRecord;
-use gslb_provider_contract::Provider;
 use gslb_provider_contract::error::BoxError;
 use gslb_provider_external_dns::ExternalDns;
 use gslb_provider_infoblox::{Credentials, GridAddress, Infoblox, LoginMemory};
@@ -21,33 +20,61 @@ use crate::config::{Host, InfobloxSettings, ProviderChoice, RestartPolicy, Secre
 use crate::controller::write::FIELD_MANAGER;
 use crate::kube_call::said;
 use crate::metrics::Metrics;
+use crate::providers::Providers;
 
 /// ConfigMap that counts bad log-ins over restarts.
 const LOGIN_MEMORY: &str = "gslb-bridge-login";
+/// Key of the one grid that is no listed one.
 const LOGIN_KEY: &str = "infoblox";
 
-/// The configured provider, if there is one that writes by itself.
+/// The configured providers.
 ///
 /// # Errors
 /// The settings do not fit together or a file cannot be read.
-pub(crate) fn provider(
+pub(crate) fn providers(
     settings: &Settings,
     client: &Client,
     metrics: &Metrics,
-) -> anyhow::Result<Option<Arc<dyn Provider>>> {
+) -> anyhow::Result<Providers> {
+    let grid =
+        |record: &str, field_manager: &str, grid_settings: &InfobloxSettings| -> anyhow::Result<Infoblox> {
+            let api = Api::namespaced(client.clone(), &settings.namespace);
+            let memory =
+                ClusterMemory { api, record: record.to_owned(), field_manager: field_manager.to_owned() };
+            Ok(Infoblox::new(grid(grid_settings)?, Arc::new(memory), Arc::new(metrics.clone()))?)
+        };
     match &settings.provider {
-        ProviderChoice::None => Ok(None),
+        ProviderChoice::None => Ok(Providers::plain(None)),
         ProviderChoice::ExternalDns => {
             let provider = ExternalDns::new(client.clone(), &settings.namespace, FIELD_MANAGER);
-            Ok(Some(Arc::new(provider)))
+            Ok(Providers::plain(Some(Arc::new(provider))))
         }
         ProviderChoice::Infoblox(infoblox) => {
-            let api = Api::namespaced(client.clone(), &settings.namespace);
-            let memory = Arc::new(ClusterMemory { api });
-            let provider = Infoblox::new(grid(infoblox)?, memory, Arc::new(metrics.clone()))?;
-            Ok(Some(Arc::new(provider)))
+            let base = grid(LOGIN_KEY, FIELD_MANAGER, infoblox)?;
+            let views = with_views(Providers::default(), settings, Infoblox::ID, &base);
+            Ok(views.and_plain(Arc::new(base)))
+        }
+        ProviderChoice::Listed(grids) => {
+            let mut providers = Providers::default();
+            for (name, infoblox) in grids {
+                // An apply gives up what it does not name: each writes its own record as a manager of its own.
+                let base = grid(name, &format!("{FIELD_MANAGER}-login-{name}"), infoblox)
+                    .with_context(|| format!("provider {name}"))?
+                    .named(name);
+                providers = with_views(providers, settings, name, &base);
+            }
+            Ok(providers)
         }
     }
+}
+
+/// All views of a grid that zones are published in.
+fn with_views(providers: Providers, settings: &Settings, name: &str, base: &Infoblox) -> Providers {
+    let views = settings.publications.views().into_iter().filter(|view| view.provider == name);
+    views.fold(providers, |providers, view| {
+        let provider = Arc::new(base.in_view(&view.view));
+        providers.with_view(view, provider)
+    })
 }
 
 /// What the provider needs to know of a grid.
@@ -113,6 +140,9 @@ fn credentials(username: &SecretSource, password: &SecretSource) -> Credentials 
 /// Keeps the count of bad log-ins in a ConfigMap of ours; it holds a short keyed hash, never the secret.
 struct ClusterMemory {
     api: Api<ConfigMap>,
+    /// Key of the ConfigMap: each instance counts for itself.
+    record: String,
+    field_manager: String,
 }
 
 #[async_trait]
@@ -120,7 +150,7 @@ impl LoginMemory for ClusterMemory {
     async fn load(&self) -> Result<Option<LoginRecord>, BoxError> {
         let stored = self.api.get_opt(LOGIN_MEMORY).await.map_err(|error| said(&error))?;
         let stored = stored.and_then(|stored| stored.data);
-        match stored.and_then(|data| data.get(LOGIN_KEY).cloned()) {
+        match stored.and_then(|data| data.get(&self.record).cloned()) {
             Some(record) => Ok(Some(serde_json::from_str(&record)?)),
             None => Ok(None),
         }
@@ -129,9 +159,9 @@ impl LoginMemory for ClusterMemory {
     async fn store(&self, record: &LoginRecord) -> Result<(), BoxError> {
         let body = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": LOGIN_MEMORY},
-            "data": {LOGIN_KEY: serde_json::to_string(record)?},
+            "data": {&self.record: serde_json::to_string(record)?},
         });
-        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let params = PatchParams::apply(&self.field_manager).force();
         let patched = self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await;
         patched.map_err(|error| said(&error))?;
         Ok(())

@@ -59,6 +59,24 @@ fn the_example_of_a_configuration_file_has_every_key_and_is_taken() {
     }
 }
 
+#[test]
+fn the_example_of_several_grids_and_views_is_taken_and_has_every_key_of_a_place() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/gslb-bridge-views.yaml");
+    let raw = RawConfig::default().and_file(Some(&path));
+    let settings = Settings::resolve(&raw).unwrap();
+    assert_eq!(settings.warnings, []);
+    let views = settings.publications.views();
+    let views: Vec<_> = views.iter().map(|view| format!("{}/{}", view.provider, view.view)).collect();
+    assert_eq!(views, ["core/internal", "core/partners", "dmz/external"]);
+    let text = fs::read_to_string(path).unwrap();
+    for key in ["provider:", "view:", "nsAddresses:", "edgeDnsServers:"] {
+        assert!(
+            text.contains(&format!("        {key}")) || text.contains(&format!("      - {key}")),
+            "{key}"
+        );
+    }
+}
+
 /// k8gb's own variables come first in the table of all.
 #[test]
 fn the_page_for_those_who_come_from_k8gb_tells_the_fate_of_every_variable() {

@@ -56,10 +56,11 @@ async fn look(settings: &Settings, connection: Connection) -> anyhow::Result<Rep
     let client = connection.client().await?;
     let (zones, findings) = zones::of(settings, &client).await;
     report.add("cluster", findings);
-    if let Some(provider) = parts::provider(settings, &client)? {
-        report.add(provider.id().as_str(), provider.inspect(&zones).await);
-        // The report is what counts; a session that is not ended ends by itself.
-        drop(provider.close().await);
+    let providers = parts::providers(settings, &client)?;
+    for (outlet, (provider, zones)) in parts::places(settings, &providers, zones) {
+        report.add(&outlet.to_string(), provider.inspect(&zones).await);
     }
+    // The report is what counts; a session that is not ended ends by itself.
+    drop(providers.close().await);
     Ok(report)
 }

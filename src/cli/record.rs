@@ -12,7 +12,7 @@ use gslb_provider_infoblox::recording::{Recording, record};
 
 use super::Ending;
 use super::configuration::{self, Configuration};
-use crate::config::{self, BadConfiguration, ProviderChoice};
+use crate::config::{self, BadConfiguration, InfobloxSettings, ProviderChoice};
 use crate::{provision, telemetry};
 
 /// Settings are those of `run`.
@@ -20,6 +20,9 @@ use crate::{provision, telemetry};
 pub(super) struct RecordArgs {
     #[command(flatten)]
     configuration: Configuration,
+    /// Which of the configured providers, where there are several
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
     /// Folder to make; it must not exist, or be empty
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
@@ -35,9 +38,7 @@ pub(super) async fn run(arguments: RecordArgs, out: &mut impl Write) -> anyhow::
     }
     telemetry::init(&settings.log).context("cannot start the log")?;
     configuration::warn(&settings.warnings);
-    let ProviderChoice::Infoblox(infoblox) = &settings.provider else {
-        bail!(BadConfiguration("only Infoblox can be recorded; set INFOBLOX_GRID_HOST"));
-    };
+    let infoblox = grid(&settings.provider, arguments.provider.as_deref())?;
     if settings.zones.is_empty() {
         bail!(BadConfiguration("no zone is named; set DNS_ZONES to the zones to ask for"));
     }
@@ -50,6 +51,26 @@ pub(super) async fn run(arguments: RecordArgs, out: &mut impl Write) -> anyhow::
     save(&recording, folder)?;
     tell(&recording, folder, out)?;
     Ok(Ending::Fine)
+}
+
+/// The grid to record.
+fn grid<'a>(choice: &'a ProviderChoice, name: Option<&str>) -> anyhow::Result<&'a InfobloxSettings> {
+    match (choice, name) {
+        (ProviderChoice::Infoblox(grid), None) => Ok(grid),
+        (ProviderChoice::Listed(grids), _) => {
+            let mut fits = grids.iter().filter(|(listed, _)| name.is_none_or(|name| name == *listed));
+            match (fits.next(), fits.next()) {
+                (Some((_, grid)), None) => Ok(grid),
+                _ => bail!(BadConfiguration("name one of the configured providers with --provider")),
+            }
+        }
+        (ProviderChoice::Infoblox(_), Some(_)) => {
+            bail!(BadConfiguration("the configuration lists no providers, so leave --provider out"))
+        }
+        (ProviderChoice::None | ProviderChoice::ExternalDns, _) => {
+            bail!(BadConfiguration("only Infoblox can be recorded; set INFOBLOX_GRID_HOST"))
+        }
+    }
 }
 
 /// Nothing that is there already is mixed with a recording. Before the grid is asked, so that nothing is asked in vain.

@@ -59,6 +59,26 @@ impl Readers {
     }
 }
 
+/// The list of providers in the file, which no variable can say.
+pub(super) const PROVIDERS: &str = "providers";
+/// What each of [`PROVIDERS`] has besides the keys of [`INSTANCE_SECTION`].
+pub(super) const INSTANCE_KEYS: [&str; 2] = ["name", "type"];
+/// The one type of a listed provider, and the section with the keys that each of this type has too.
+pub(super) const INSTANCE_SECTION: &str = "infoblox";
+
+/// The settings of one listed provider, with their keys there.
+pub(super) fn instance_settings() -> impl Iterator<Item = (&'static str, &'static Variable)> {
+    VARIABLES.iter().filter_map(|known| {
+        let (section, key) = known.key?.split_once('.')?;
+        (section == INSTANCE_SECTION).then_some((key, known))
+    })
+}
+
+/// The places at which a zone of the file is published, if it lists them.
+pub(super) const PUBLISH: &str = "publish";
+/// What each place has; none of it must be there.
+pub(super) const PUBLISH_KEYS: [&str; 4] = ["provider", "view", "nsAddresses", "edgeDnsServers"];
+
 /// Parent, zone and negative TTL of one zone in the file, in the order in which `DNS_ZONES` has them.
 pub(super) const ZONE_KEYS: [&str; 3] = ["parentZone", "zone", "negativeTtlSeconds"];
 

@@ -1,5 +1,6 @@
 //! Which provider publishes the delegation, and what Infoblox needs.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,6 +8,8 @@ use gslb_provider_external_dns::ExternalDns;
 use gslb_provider_infoblox::Infoblox;
 
 use super::address::Host;
+use super::catalog::INSTANCE_SECTION;
+use super::instances;
 use super::problem::Problem;
 use super::reader::Reader;
 use super::secret::SecretSource;
@@ -19,14 +22,19 @@ pub enum ProviderChoice {
     None,
     /// DNSEndpoint objects for external-dns.
     ExternalDns,
-    /// Infoblox WAPI.
+    /// Infoblox WAPI: one grid.
     Infoblox(InfobloxSettings),
+    /// Infoblox WAPI: the listed grids by name, never none.
+    Listed(BTreeMap<String, InfobloxSettings>),
 }
 
 /// Selects Infoblox.
-const GRID_HOST: &str = "INFOBLOX_GRID_HOST";
+pub(super) const GRID_HOST: &str = "INFOBLOX_GRID_HOST";
+pub(super) const DNS_VIEW: &str = "INFOBLOX_DNS_VIEW";
+/// The view of a grid whose setting names none.
+pub(super) const DEFAULT_VIEW: &str = "default";
 /// What the file has for a grid.
-const SECTION: &str = "infoblox";
+pub(super) const SECTION: &str = INSTANCE_SECTION;
 
 /// How to reach one grid.
 #[derive(Debug, Clone)]
@@ -72,12 +80,24 @@ impl ProviderChoice {
         match self {
             Self::None => "none",
             Self::ExternalDns => ExternalDns::ID,
-            Self::Infoblox(_) => Infoblox::ID,
+            Self::Infoblox(_) | Self::Listed(_) => Infoblox::ID,
+        }
+    }
+
+    /// The grids by the names that zones may call them.
+    pub fn grids(&self) -> BTreeMap<&str, &InfobloxSettings> {
+        match self {
+            Self::None | Self::ExternalDns => BTreeMap::new(),
+            Self::Infoblox(grid) => BTreeMap::from([(Infoblox::ID, grid)]),
+            Self::Listed(grids) => grids.iter().map(|(name, grid)| (name.as_str(), grid)).collect(),
         }
     }
 
     /// Nothing if a problem was reported.
     pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        if let Some(listed) = instances::read(reader) {
+            return listed.map(Self::Listed);
+        }
         let external_dns = reader.boolean("EXTDNS_ENABLED");
         let infoblox = !reader.text(GRID_HOST).is_empty();
         if external_dns && infoblox {
@@ -87,6 +107,8 @@ impl ProviderChoice {
             reader.report(Problem::with_value("EXTDNS_ENABLED", "true", limit, fix));
         }
         if infoblox {
+            check_pool_connections(reader);
+            check_proxy(reader);
             return InfobloxSettings::read(reader).map(Self::Infoblox);
         }
         if reader.is_section_used(SECTION) && !reader.is_set(GRID_HOST) {
@@ -98,7 +120,7 @@ impl ProviderChoice {
 }
 
 impl InfobloxSettings {
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let hosts = reader.parsed(GRID_HOST, "write a host name or an address", parse_hosts);
         let port = reader.whole("INFOBLOX_WAPI_PORT", 1, 65_535);
         let username = credential(reader, "INFOBLOX_WAPI_USERNAME", "INFOBLOX_WAPI_USERNAME_FILE");
@@ -111,7 +133,7 @@ impl InfobloxSettings {
         check_pool_connections(reader);
         check_proxy(reader);
         let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
-        let view = Some(reader.text("INFOBLOX_DNS_VIEW")).filter(|view| !view.is_empty());
+        let view = Some(reader.text(DNS_VIEW)).filter(|view| !view.is_empty());
         let client_certificate = client_certificate(reader);
         let mut hosts = hosts?.into_iter();
         let host = hosts.next()?;
@@ -120,7 +142,7 @@ impl InfobloxSettings {
             other_hosts: hosts.collect(),
             port: u16::try_from(port).ok()?,
             version: version?,
-            view: view.unwrap_or("default").to_owned(),
+            view: view.unwrap_or(DEFAULT_VIEW).to_owned(),
             username: username?,
             password: password?,
             restart_policy: restart_policy?,
@@ -163,6 +185,12 @@ fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) 
         }
         return Some(SecretSource::File(path));
     }
+    if value.is_empty() && reader.is_instance() {
+        let limit =
+            "a provider of type infoblox needs an account, whose name and password are in mounted files";
+        reader.report(Problem::missing(file, limit, "name the file"));
+        return None;
+    }
     if value.is_empty() {
         let limit = format!("Infoblox is selected by {} and needs an account", reader.called(GRID_HOST));
         let fix = format!("set it, or better {} to a mounted file", reader.place(file));
@@ -173,7 +201,7 @@ fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) 
 }
 
 /// The HTTP client reads it by itself, and passes over one that it does not understand.
-fn check_proxy(reader: &mut Reader<'_>) {
+pub(super) fn check_proxy(reader: &mut Reader<'_>) {
     const NAME: &str = "HTTPS_PROXY";
     let proxy = reader.text(NAME);
     let host = proxy.strip_prefix("http://").or_else(|| proxy.strip_prefix("https://")).unwrap_or(proxy);
@@ -244,7 +272,9 @@ mod tests {
         });
         match Settings::resolve(&raw).map_err(|problems| problems.0[0].to_string())?.provider {
             ProviderChoice::Infoblox(infoblox) => Ok(infoblox),
-            ProviderChoice::None | ProviderChoice::ExternalDns => Err("Infoblox is not selected".to_owned()),
+            ProviderChoice::None | ProviderChoice::ExternalDns | ProviderChoice::Listed(_) => {
+                Err("Infoblox is not selected".to_owned())
+            }
         }
     }
 
@@ -302,7 +332,9 @@ mod tests {
             let told: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
             match settings.provider {
                 ProviderChoice::Infoblox(infoblox) => Ok((infoblox.tls_verify, told.join("; "))),
-                ProviderChoice::None | ProviderChoice::ExternalDns => Err("no Infoblox".to_owned()),
+                ProviderChoice::None | ProviderChoice::ExternalDns | ProviderChoice::Listed(_) => {
+                    Err("no Infoblox".to_owned())
+                }
             }
         };
         for value in [None, Some("true"), Some("yes")] {

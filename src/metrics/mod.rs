@@ -162,7 +162,7 @@ impl Metrics {
     ) {
         let labels = Change { provider: provider.to_string(), action, result: result.as_str() };
         self.changes.get_or_create(&labels).inc();
-        if provider.as_str() != Infoblox::ID {
+        if provider.kind() != Infoblox::ID {
             return;
         }
         let labels = object(&self.namespace, zone_delegation);

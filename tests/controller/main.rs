@@ -23,6 +23,7 @@ mod mixed_fleet;
 mod objects;
 mod owners;
 mod peers;
+mod places;
 mod references;
 mod rest;
 mod tenancy;

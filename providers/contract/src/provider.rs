@@ -10,7 +10,6 @@ use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::zone::Zone;
-use serde::{Deserialize, Serialize};
 
 use crate::error::ProviderError;
 use crate::finding::Finding;
@@ -97,26 +96,38 @@ pub trait Provider: Observe {
     }
 }
 
-/// Short name of a kind of provider, such as `infoblox`: a label from a closed set.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ProviderId(String);
+/// Name of a provider's instance: a label from a closed set, that of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProviderId {
+    kind: String,
+    name: String,
+}
 
 impl ProviderId {
-    /// Takes the name as it is.
-    pub fn new(name: &str) -> Self {
-        Self(name.to_owned())
+    /// The only instance of a kind, such as `infoblox`, which is called like it.
+    pub fn new(kind: &str) -> Self {
+        Self::named(kind, kind)
+    }
+
+    /// One of several instances.
+    pub fn named(kind: &str, name: &str) -> Self {
+        Self { kind: kind.to_owned(), name: name.to_owned() }
+    }
+
+    /// What kind of provider it is.
+    pub fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// The name.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.name
     }
 }
 
 impl fmt::Display for ProviderId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }
 

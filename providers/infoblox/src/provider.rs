@@ -39,13 +39,14 @@ use crate::wire::{
 /// that it carries out even later would have had no reply in time either. No outside reference.
 const AFTERMATH_MARGIN: Duration = Duration::from_secs(5);
 
-/// Delegations in one DNS view of one grid: one connection pool and one session.
+/// Delegations in one DNS view of one grid. All views of a grid share one connection pool and one session.
 pub struct Infoblox {
     id: ProviderId,
     capabilities: Capabilities,
-    pub(crate) client: Client,
+    view: String,
+    pub(crate) client: Arc<Client>,
     absences: Absences,
-    pub(crate) revisions: Revisions,
+    pub(crate) revisions: Arc<Revisions>,
     /// Writes that became tasks for somebody to approve, by zone.
     pub(crate) tasks: Mutex<BTreeMap<DomainName, Task>>,
 }
@@ -71,17 +72,42 @@ impl Infoblox {
                 restarts: settings.restarts,
                 unverified: !settings.verifies,
             },
-            client: Client::new(settings, memory, observer)?,
+            view: settings.view.clone(),
+            client: Arc::new(Client::new(settings, memory, observer)?),
             absences: Absences::default(),
-            revisions: Revisions::default(),
+            revisions: Arc::default(),
             tasks: Mutex::default(),
         })
     }
 
     /// Notes every exchange from now on.
     pub(crate) fn taped(mut self, tape: Arc<Tape>) -> Self {
-        self.client.tape = Some(tape);
+        // No other view shares the client yet.
+        if let Some(client) = Arc::get_mut(&mut self.client) {
+            client.tape = Some(tape);
+        }
         self
+    }
+
+    /// The same grid under a name of its own.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { id: ProviderId::named(Self::ID, name), ..self }
+    }
+
+    /// Another view of the same grid, as the same account in the same session. What is known of zones is each view's
+    /// own.
+    #[must_use]
+    pub fn in_view(&self, view: &str) -> Self {
+        Self {
+            id: self.id.clone(),
+            capabilities: self.capabilities.clone(),
+            view: view.to_owned(),
+            client: Arc::clone(&self.client),
+            absences: Absences::default(),
+            revisions: Arc::clone(&self.revisions),
+            tasks: Mutex::default(),
+        }
     }
 
     /// Ends the session at the grid, if there is one. Call it when the daemon stops.
@@ -93,7 +119,7 @@ impl Infoblox {
     }
 
     pub(crate) fn view(&self) -> &str {
-        &self.client.settings().view
+        &self.view
     }
 
     /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57), which

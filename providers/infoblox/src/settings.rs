@@ -22,7 +22,7 @@ pub struct Settings {
     /// Which grid, and in which version of its interface: the addresses of the master and of those that may become it.
     /// Never empty.
     pub grids: Vec<GridAddress>,
-    /// Name of the DNS view that holds the parent zone.
+    /// Name of the DNS view that holds the parent zone, unless another one is asked for.
     pub view: String,
     /// Who we are there.
     pub credentials: Credentials,

@@ -65,6 +65,12 @@ impl MemoryProvider {
         }
     }
 
+    /// The same, under a name of its own.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { id: ProviderId::named("memory", name), ..self }
+    }
+
     /// The same, allowed to restart services.
     #[must_use]
     pub fn restarting(mut self) -> Self {

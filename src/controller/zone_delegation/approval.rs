@@ -8,7 +8,7 @@ use gslb_crds::ProviderChange;
 use gslb_provider_contract::{Approval, ProviderError, Scope};
 use kube::Api;
 
-use super::desk::Memory;
+use super::memory::Memory;
 use super::provide::{Stop, Visit, change_of, complete, proposal};
 use crate::audit::{AuditError, read};
 
@@ -120,13 +120,13 @@ async fn over(
     complete(visit, pending, verdict).await
 }
 
-/// The change of this zone that the last entry of the log left waiting: an earlier run may have made it.
+/// The change of this place of the zone that the last entry of the log left waiting: an earlier run may have made it.
 async fn recall(visit: &Visit<'_>) -> Result<Option<Waiting>, AuditError> {
-    let (zone, provider) =
-        (visit.desired.claimant().zone().name().to_string(), visit.provider.id().to_string());
+    let zone = visit.desired.claimant().zone().name().as_str();
     let last = |last: &mut Option<ProviderChange>, object: Result<ProviderChange, _>| {
         if let Ok(object) = object
-            && (&object.spec.intent.change.zone, &object.spec.intent.change.provider) == (&zone, &provider)
+            && object.spec.intent.change.zone == zone
+            && visit.outlet.holds(&object.spec.intent.change)
         {
             *last = Some(object);
         }

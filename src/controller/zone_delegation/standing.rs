@@ -12,7 +12,7 @@ use gslb_core::plan::Finding;
 use gslb_provider_contract::Retry;
 use jiff::Timestamp;
 
-use super::desk::{Memory, Standing};
+use super::memory::{Memory, Standing};
 use super::provide::{Stop, Visit};
 
 /// Pauses after a provider failed. No outside reference.
@@ -110,7 +110,8 @@ pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Tim
     let (condition, pause) = match stop {
         Stop::Provider(error) => {
             let chain = crate::controller::cache::Chain(error);
-            tracing::warn!(%zone, provider = %visit.provider.id(), reason = error.reason(), error = %chain, "The provider failed.");
+            let view = visit.outlet.view();
+            tracing::warn!(%zone, provider = %visit.provider.id(), view, reason = error.reason(), error = %chain, "The provider failed.");
             let condition = Condition::bad(kind, error.reason(), error.to_string());
             let pause = match error.retry() {
                 Retry::AtOnce => Some(backoff),

@@ -13,5 +13,6 @@ mod record;
 mod service;
 mod stage;
 mod tls;
+mod views;
 mod writers;
 mod writes;
