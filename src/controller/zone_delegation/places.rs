@@ -14,18 +14,19 @@ use jiff::Timestamp;
 use super::desk::About;
 use super::errand::{Aim, Errand};
 use super::memory::{Asking, Memory};
+use super::standing::told;
 use crate::controller::Pass;
 use crate::controller::cluster::{self, Glue, NoGlue};
 use crate::providers::Place;
 
 /// All places of a zone, and this cluster's addresses for those that have none of their own.
-pub(super) struct Stations {
+pub(super) struct Places {
     zone: String,
     glue: Result<Glue, NoGlue>,
     places: Vec<Place>,
 }
 
-impl Stations {
+impl Places {
     pub(super) fn of(pass: &Pass, zone: &Zone, now: Timestamp) -> Self {
         let places = pass.providers.places(&pass.context.settings, zone.name());
         Self { zone: zone.name().to_string(), glue: cluster::glue(&pass.context, now), places }
@@ -116,14 +117,7 @@ impl Stations {
             let message = "no provider is configured, so the delegation is kept by hand";
             return self.with_notice(place, Condition::good(kind, "NoProvider", message));
         }
-        match &memory.standing {
-            Some(standing) => self.with_notice(place, standing.in_sync.clone()),
-            None => Condition::unknown(
-                kind,
-                "NotAsked",
-                format!("{} has not answered yet", place.outlet.provider()),
-            ),
-        }
+        self.with_notice(place, told(&place.outlet, memory.standing.as_ref()))
     }
 
     /// What is in sync is all that can be published; addresses of the cluster that cannot are told with it.
