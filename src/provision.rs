@@ -24,8 +24,6 @@ use crate::providers::Providers;
 
 /// ConfigMap that counts bad log-ins over restarts.
 const LOGIN_MEMORY: &str = "gslb-bridge-login";
-/// Key of the one grid that is no listed one.
-const LOGIN_KEY: &str = "infoblox";
 
 /// The configured providers.
 ///
@@ -36,13 +34,12 @@ pub(crate) fn providers(
     client: &Client,
     metrics: &Metrics,
 ) -> anyhow::Result<Providers> {
-    let grid =
-        |record: &str, field_manager: &str, grid_settings: &InfobloxSettings| -> anyhow::Result<Infoblox> {
-            let api = Api::namespaced(client.clone(), &settings.namespace);
-            let memory =
-                ClusterMemory { api, record: record.to_owned(), field_manager: field_manager.to_owned() };
-            Ok(Infoblox::new(grid(grid_settings)?, Arc::new(memory), Arc::new(metrics.clone()))?)
-        };
+    let set_up = |name: &str, manager: &str, settings_of_grid: &InfobloxSettings| -> anyhow::Result<_> {
+        let api = Api::namespaced(client.clone(), &settings.namespace);
+        let memory = ClusterMemory { api, record: name.to_owned(), field_manager: manager.to_owned() };
+        let calls = Arc::new(metrics.of_grid(name));
+        Ok(Infoblox::new(grid(settings_of_grid)?, Arc::new(memory), calls)?)
+    };
     match &settings.provider {
         ProviderChoice::None => Ok(Providers::plain(None)),
         ProviderChoice::ExternalDns => {
@@ -50,7 +47,7 @@ pub(crate) fn providers(
             Ok(Providers::plain(Some(Arc::new(provider))))
         }
         ProviderChoice::Infoblox(infoblox) => {
-            let base = grid(LOGIN_KEY, FIELD_MANAGER, infoblox)?;
+            let base = set_up(Infoblox::ID, FIELD_MANAGER, infoblox)?;
             let views = with_views(Providers::default(), settings, Infoblox::ID, &base);
             Ok(views.and_plain(Arc::new(base)))
         }
@@ -58,7 +55,7 @@ pub(crate) fn providers(
             let mut providers = Providers::default();
             for (name, infoblox) in grids {
                 // An apply gives up what it does not name: each writes its own record as a manager of its own.
-                let base = grid(name, &format!("{FIELD_MANAGER}-login-{name}"), infoblox)
+                let base = set_up(name, &format!("{FIELD_MANAGER}-login-{name}"), infoblox)
                     .with_context(|| format!("provider {name}"))?
                     .named(name);
                 providers = with_views(providers, settings, name, &base);

@@ -180,11 +180,11 @@ impl Grids {
 
     /// With several providers each zone has to name its own.
     fn report_nowhere(&self, reader: &mut Reader<'_>, zones: &[PlacedZone]) {
-        let listed: BTreeSet<String> = (reader.listed_zones("DNS_ZONES").iter())
+        let listed: BTreeSet<DomainName> = (reader.listed_zones("DNS_ZONES").iter())
             .filter(|entry| entry.publish.is_some())
-            .map(|entry| entry.fields[1].trim().to_ascii_lowercase())
+            .filter_map(|entry| DomainName::parse(entry.fields[1].trim()).ok())
             .collect();
-        for (zone, place) in zones.iter().filter(|(zone, _)| !listed.contains(zone.name().as_str())) {
+        for (zone, place) in zones.iter().filter(|(zone, _)| !listed.contains(zone.name())) {
             let names = self.names().join(", ");
             let limit = format!("it is published nowhere, because there are several providers ({names})");
             let fix = match place {

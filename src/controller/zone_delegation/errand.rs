@@ -127,6 +127,8 @@ impl Errand {
         if let Some(sighting) = memory.sighting.take() {
             self.hear(Source::Provider(number), &sighting).await;
         }
+        // A pass that waits no more for the parent's servers tells at least this.
+        zones.keep(&about, number, memory.clone());
         let asked = match &self.aim {
             Aim::Published(addresses) => self.prove(addresses, &mut memory).await,
             Aim::Withdrawn { .. } => false,

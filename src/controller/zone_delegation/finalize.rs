@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
-use gslb_core::outlet::{Outlet, summary};
+use gslb_core::outlet::summary;
 use gslb_crds::{ZoneDelegation, marks};
 use kube::api::{Patch, PatchParams};
 use kube::runtime::controller::Action;
@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::desk::About;
 use super::errand::{self, Aim, Errand};
-use super::memory::{Asking, Standing};
-use super::standing::IN_SYNC;
+use super::memory::{Asking, Memory};
+use super::standing::{IN_SYNC, told};
 use super::{ZONE_TAKEN, accept, next, report, servers};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
@@ -99,21 +99,15 @@ async fn withdraw(
     let memories: Vec<_> =
         places.iter().map(|place| (place, pass.zones.memory(&about, place.number))).collect();
     let is_idle = |place: &Place| !pass.zones.is_in_work(&about, place.number);
-    let standing: Vec<(&Outlet, Option<Standing>)> =
-        memories.iter().map(|(place, memory)| (&place.outlet, memory.withdrawal().cloned())).collect();
-    let is_over = |standing: &Option<Standing>| standing.as_ref().is_some_and(|standing| standing.withdrawn);
-    let kind = ConditionKind::InSync;
-    let parts: Vec<(&Outlet, Option<Condition>)> = standing
+    let is_over = |(place, memory): &(&Place, Memory)| {
+        is_idle(place) && memory.withdrawal().is_some_and(|standing| standing.withdrawn)
+    };
+    let parts: Vec<_> = memories
         .iter()
-        .map(|(outlet, standing)| {
-            let pending = || {
-                Condition::unknown(kind, "NotAsked", format!("{} has not answered yet", outlet.provider()))
-            };
-            (*outlet, Some(standing.as_ref().map_or_else(pending, |standing| standing.in_sync.clone())))
-        })
+        .map(|(place, memory)| (&place.outlet, Some(told(&place.outlet, memory.withdrawal()))))
         .collect();
-    let in_sync = summary(kind, &parts);
-    if standing.iter().all(|(_, standing)| is_over(standing)) && places.iter().all(is_idle) {
+    let in_sync = summary(ConditionKind::InSync, &parts);
+    if memories.iter().all(is_over) {
         // No condition will tell any more what stays there.
         if in_sync.reason != IN_SYNC {
             let what = (report::WHAT, Key::of(&**object));

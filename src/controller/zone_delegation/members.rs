@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::desk::About;
 use super::memory::Memory;
-use super::stations::Stations;
+use super::places::Places;
 use crate::controller::{Pass, PassError};
 use crate::kube_call::in_time;
 
@@ -76,11 +76,11 @@ pub(super) fn hurry(pass: &Pass, object: &ZoneDelegation, memory: &mut Memory) {
 pub(super) async fn settle(
     pass: &Pass,
     object: &ZoneDelegation,
-    stations: &Stations,
+    places: &Places,
     about: &About,
 ) -> Result<(), PassError> {
     let Some(wish) = wish(object) else { return Ok(()) };
-    let providers: Vec<_> = stations.places().iter().filter_map(|place| place.provider.as_ref()).collect();
+    let providers: Vec<_> = places.all().iter().filter_map(|place| place.provider.as_ref()).collect();
     if providers.is_empty() {
         let why = "no provider is configured, so the delegation is kept by hand; remove the entry there";
         return refuse_all(pass, object, wish, why).await;
@@ -90,7 +90,7 @@ pub(super) async fn settle(
         return refuse_all(pass, object, wish, why).await;
     }
     let mut answers: BTreeMap<String, Eviction> = BTreeMap::new();
-    for place in stations.places() {
+    for place in places.all() {
         let memory = pass.zones.memory(about, place.number);
         let Some(judged) = judge(pass, object, &memory).filter(|_| is_read(&memory, wish)) else {
             return Ok(());
@@ -159,11 +159,11 @@ async fn take_away(pass: &Pass, object: &ZoneDelegation, wish: &str) -> Result<(
 pub(super) fn stale(
     pass: &Pass,
     claimant: &Claimant,
-    stations: &Stations,
+    places: &Places,
     about: &About,
 ) -> (Condition, Option<Timestamp>) {
     let context = &pass.context;
-    let read = stations.places().iter().filter_map(|place| pass.zones.memory(about, place.number).listed);
+    let read = places.all().iter().filter_map(|place| pass.zones.memory(about, place.number).listed);
     let shown = || {
         let names = context.glue.servers(claimant.zone()).into_iter();
         names.filter_map(|(name, _)| tag(claimant.claim(&name))).collect()

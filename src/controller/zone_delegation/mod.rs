@@ -9,13 +9,13 @@ mod finalize;
 pub(crate) mod live;
 mod members;
 mod memory;
+mod places;
 mod preflight;
 mod prove;
 mod provide;
 pub(crate) mod report;
 mod restart;
 mod standing;
-mod stations;
 mod zones;
 
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ use super::{Pass, PassError, Trigger, cluster};
 use desk::About;
 use discover::Discovery;
 use finalize::{ensure_finalizer, finalize};
-use stations::Stations;
+use places::Places;
 
 /// Shortest pause before a pass looks again by itself: whatever goes wrong, one zone costs ten passes a second at
 /// most. No outside reference.
@@ -116,28 +116,28 @@ async fn maintain(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> Result<Acti
         return Ok(Action::requeue(Duration::try_from(until.duration_since(now)).unwrap_or_default()));
     }
     let about = About { name: object.name_any(), uid: object.metadata.uid.clone() };
-    let stations = Stations::of(pass, claimant.zone(), now);
+    let places = Places::of(pass, claimant.zone(), now);
     let mut schedule = pass.zones.schedule(&about);
     let discovery = Discovery::begin(pass, object, claimant.zone(), &schedule);
     // Beside the providers, who may be slow: the first publication waits only seconds for the members.
-    let errands = stations.errands(pass, object, &claimant, discovery.is_due());
+    let errands = places.errands(pass, object, &claimant, discovery.is_due());
     let ((), asked) = futures::join!(discovery.look(), errand::run_all(pass, errands));
-    let mut conditions = stations.conditions(pass, &about);
-    stations.doubt(pass, object).await;
+    let mut conditions = places.conditions(pass, &about);
+    places.doubt(pass, object).await;
     // First of all: `Ready` lends its words from the first that is not true.
     conditions.insert(0, report::with_left_out(accepted, &context.fleet.left_out(claimant.zone().name())));
-    discovery.end(&mut schedule, stations.len(), asked);
+    discovery.end(&mut schedule, places.len(), asked);
     pass.zones.keep_schedule(&about, schedule.clone());
-    let own = match stations.waits_for_a_name() {
+    let own = match places.waits_for_a_name() {
         // Nothing says that the last ones are gone.
-        true => last_own(object, &claimant).into_iter().chain(stations.own_addresses()).collect(),
-        false => stations.own_addresses(),
+        true => last_own(object, &claimant).into_iter().chain(places.own_addresses()).collect(),
+        false => places.own_addresses(),
     };
     let servers = servers(context, claimant.zone(), &claimant, &own);
-    let (stale, look) = members::stale(pass, &claimant, &stations, &about);
+    let (stale, look) = members::stale(pass, &claimant, &places, &about);
     let told = report::report_with(context, object, servers, conditions, Some(stale), context.now()).await?;
-    members::settle(pass, object, &stations, &about).await?;
-    let looks = stations.next_looks(pass, &about).chain(schedule.next());
+    members::settle(pass, object, &places, &about).await?;
+    let looks = places.next_looks(pass, &about).chain(schedule.next());
     Ok(next(context, looks.chain(look).chain(told.again)))
 }
 

@@ -8,6 +8,7 @@ use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{Presence, Wish};
 use gslb_core::doubling::Doubling;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan};
+use gslb_core::outlet::Outlet;
 use gslb_core::plan::Finding;
 use gslb_provider_contract::Retry;
 use jiff::Timestamp;
@@ -35,6 +36,15 @@ pub(super) fn open_until(visit: &Visit<'_>, until: Timestamp) -> Standing {
         until.strftime("%Y-%m-%dT%H:%M:%SZ")
     );
     Standing::new(Condition::bad(ConditionKind::InSync, "OutcomeUnknown", message))
+}
+
+/// How a place stands for all that is known: nothing before the first visit is over.
+pub(super) fn told(outlet: &Outlet, standing: Option<&Standing>) -> Condition {
+    let not_asked = || {
+        let message = format!("{} has not answered yet", outlet.provider());
+        Condition::unknown(ConditionKind::InSync, "NotAsked", message)
+    };
+    standing.map_or_else(not_asked, |standing| standing.in_sync.clone())
 }
 
 /// That somebody else keeps undoing what we write.

@@ -15,6 +15,7 @@ use kube::Resource;
 use super::desk::About;
 use super::errand::{Aim, Errand};
 use super::memory::{Asking, Memory};
+use super::standing::told;
 use super::{UNVERIFIED, standing};
 use crate::controller::Pass;
 use crate::controller::cache::Key;
@@ -34,13 +35,13 @@ fn is_unverified(place: &Place) -> bool {
 }
 
 /// All places of a zone, and this cluster's addresses for those that have none of their own.
-pub(super) struct Stations {
+pub(super) struct Places {
     zone: String,
     glue: Result<Glue, NoGlue>,
     places: Vec<Place>,
 }
 
-impl Stations {
+impl Places {
     pub(super) fn of(pass: &Pass, zone: &Zone, now: Timestamp) -> Self {
         let places = pass.providers.places(&pass.context.settings, zone.name());
         Self { zone: zone.name().to_string(), glue: cluster::glue(&pass.context, now), places }
@@ -113,7 +114,7 @@ impl Stations {
         conditions
     }
 
-    pub(super) fn places(&self) -> &[Place] {
+    pub(super) fn all(&self) -> &[Place] {
         &self.places
     }
 
@@ -143,14 +144,7 @@ impl Stations {
             let message = "no provider is configured, so the delegation is kept by hand";
             return self.with_notice(place, Condition::good(kind, "NoProvider", message));
         }
-        match &memory.standing {
-            Some(standing) => self.with_notice(place, believed(place, standing.in_sync.clone())),
-            None => Condition::unknown(
-                kind,
-                "NotAsked",
-                format!("{} has not answered yet", place.outlet.provider()),
-            ),
-        }
+        self.with_notice(place, believed(place, told(&place.outlet, memory.standing.as_ref())))
     }
 
     /// What is in sync is all that can be published; addresses of the cluster that cannot are told with it.
