@@ -62,6 +62,7 @@ impl Exchange for Shared {
 
 impl Shared {
     async fn exchange(&self, request: Request, connection: u64) -> Result<Response<Body>, ConnectionCut> {
+        let _under_way = self.journal.begin();
         let cookies = request.headers.get(header::COOKIE).and_then(|value| value.to_str().ok());
         self.turns.take(cookies).await;
         let hits = self.faults.hit(&targets(&request));

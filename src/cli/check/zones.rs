@@ -96,8 +96,8 @@ mod tests {
     use super::*;
     use crate::config::RawConfig;
 
-    fn settings(zones: &'static str, tag: &'static str) -> Settings {
-        let given = [("CLUSTER_GEO_TAG", tag), ("EDGE_DNS_SERVERS", "192.0.2.53"), ("DNS_ZONES", zones)];
+    fn settings(zones: &'static str) -> Settings {
+        let given = [("CLUSTER_GEO_TAG", "eu"), ("EDGE_DNS_SERVERS", "192.0.2.53"), ("DNS_ZONES", zones)];
         let raw = RawConfig::read(|name| {
             given.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         });
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn zones_of_objects_and_of_the_settings_are_looked_at_and_objects_win() {
-        let settings = settings("example.com:b.example.com:30;example.com:c.x.example.com:30", "eu");
+        let settings = settings("example.com:b.example.com:30;example.com:c.x.example.com:30");
         let objects = vec![
             object(
                 "a",
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn an_object_that_names_no_zone_and_a_list_that_cannot_be_had_keep_no_other_zone_out() {
-        let settings = settings("example.com:b.example.com:30", "eu");
+        let settings = settings("example.com:b.example.com:30");
         let (zones, findings) = gather(
             &settings,
             Ok(vec![object("bad", json!({"loadBalancedZone": "..", "parentZone": "example.com"}))]),
@@ -154,10 +154,11 @@ mod tests {
 
     #[test]
     fn a_zone_without_a_name_server_name_is_an_error_and_no_zone_at_all_a_warning() {
-        let long = "example.com:zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz.example.com:30";
-        let (zones, findings) = gather(&settings(long, "eu"), Ok(vec![]));
+        let long = format!("{}.example.com", "z".repeat(60));
+        let spec = json!({"loadBalancedZone": long, "parentZone": "example.com", "dnsZoneNegTTL": 30});
+        let (zones, findings) = gather(&settings(""), Ok(vec![object("long", spec)]));
         assert_eq!((zones.len(), findings.len(), findings[0].severity), (0, 1, Severity::Error));
-        let (_, findings) = gather(&settings("", "eu"), Ok(vec![]));
+        let (_, findings) = gather(&settings(""), Ok(vec![]));
         assert_eq!((findings.len(), findings[0].severity), (1, Severity::Warning));
     }
 }
