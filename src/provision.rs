@@ -145,19 +145,22 @@ struct ClusterMemory {
 #[async_trait]
 impl LoginMemory for ClusterMemory {
     async fn load(&self) -> Result<Option<LoginRecord>, BoxError> {
-        let stored = self.api.get_opt(LOGIN_MEMORY).await.map_err(|error| said(&error))?;
-        let stored = stored.and_then(|stored| stored.data);
-        match stored.and_then(|data| data.get(&self.record).cloned()) {
-            Some(record) => Ok(Some(serde_json::from_str(&record)?)),
-            None => Ok(None),
-        }
+        Ok(self.read().await?.0)
     }
 
-    async fn store(&self, record: &LoginRecord) -> Result<(), BoxError> {
-        let body = json!({
+    /// Names the version that was compared, so that the API refuses it if somebody writes in between.
+    async fn store(&self, before: Option<&LoginRecord>, record: &LoginRecord) -> Result<(), BoxError> {
+        let (stored, version) = self.read().await?;
+        if stored.as_ref() != before {
+            return Err("another process stored meanwhile".into());
+        }
+        let mut body = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": LOGIN_MEMORY},
             "data": {&self.record: serde_json::to_string(record)?},
         });
+        if let Some(version) = version {
+            body["metadata"]["resourceVersion"] = version.into();
+        }
         let params = PatchParams::apply(&self.field_manager).force();
         let patched = self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await;
         patched.map_err(|error| said(&error))?;
@@ -165,9 +168,36 @@ impl LoginMemory for ClusterMemory {
     }
 }
 
+impl ClusterMemory {
+    /// The record, and the version of the ConfigMap if there is one.
+    async fn read(&self) -> Result<(Option<LoginRecord>, Option<String>), BoxError> {
+        let stored = self.api.get_opt(LOGIN_MEMORY).await.map_err(|error| said(&error))?;
+        let Some(stored) = stored else { return Ok((None, None)) };
+        let record = stored.data.as_ref().and_then(|data| data.get(&self.record));
+        let record = record.map(|record| serde_json::from_str(record)).transpose()?;
+        Ok((record, stored.metadata.resource_version))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use gslb_core::login::Salt;
+    use gslb_mocks::kube::ApiServer;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_record_is_stored_in_the_place_of_the_one_that_was_seen_only() {
+        let api = ApiServer::builder().crd_yaml(&gslb_crds::yaml()).build();
+        let memory = ClusterMemory { api: Api::namespaced(Client::new(api.router(), "default"), "default") };
+        assert_eq!(memory.load().await.unwrap(), None);
+        let [ours, theirs] = [1, 2].map(|byte| LoginRecord::new(Salt::new([byte; 16])));
+        memory.store(None, &theirs).await.unwrap();
+        memory.store(None, &ours).await.unwrap_err();
+        assert_eq!(memory.load().await.unwrap(), Some(theirs.clone()));
+        memory.store(Some(&theirs), &ours).await.unwrap();
+        assert_eq!(memory.load().await.unwrap(), Some(ours));
+    }
 
     #[test]
     fn what_is_given_as_a_file_is_read_for_every_log_in() {

@@ -71,13 +71,14 @@ impl Client {
         observer: Arc<dyn CallObserver>,
     ) -> Result<Self, SetupError> {
         let http = build(&settings)?;
+        let login = LoginGate::new(memory, settings.request_timeout);
         Ok(Self {
             http,
             settings,
             slots: Semaphore::new(IN_FLIGHT),
             session: Session::default(),
             current: AtomicUsize::new(0),
-            login: LoginGate::new(memory),
+            login,
             breaker: Mutex::default(),
             observer,
             secrets: Secrets::default(),
