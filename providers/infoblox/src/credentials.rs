@@ -69,6 +69,11 @@ impl Credentials {
                 "the Infoblox user name is empty or has a colon, which Basic authentication cannot carry";
             return Err(ProviderError::Misconfigured { text: text.to_owned() });
         }
+        // A file that is just being written, or a Secret without its key: sending that would be a bad log-in.
+        if credential.password.expose_secret().is_empty() {
+            let text = "the Infoblox password is empty, so there is no log-in; give one";
+            return Err(ProviderError::Misconfigured { text: text.to_owned() });
+        }
         Ok(credential)
     }
 }
@@ -112,6 +117,23 @@ mod tests {
         for username in ["svc-dns", "svc-gslb"] {
             std::fs::write(&username_file, format!("{username}\n")).unwrap();
             assert_eq!(credentials.read().unwrap().username, username);
+        }
+    }
+
+    #[test]
+    fn an_empty_file_is_no_user_name_and_no_password() {
+        let dir = tempfile::tempdir().unwrap();
+        let (username_file, password_file) = (dir.path().join("username"), dir.path().join("password"));
+        let files =
+            Credentials::Files { username_file: username_file.clone(), password_file: password_file.clone() };
+        for (username, password, word) in
+            [("svc-dns", "", "password"), ("svc-dns", "\n", "password"), ("\n", "x", "user name")]
+        {
+            std::fs::write(&username_file, username).unwrap();
+            std::fs::write(&password_file, password).unwrap();
+            let error = files.read().map(drop).unwrap_err();
+            assert_eq!(error.reason(), "Misconfigured");
+            assert!(error.to_string().starts_with(&format!("the Infoblox {word} is empty")), "{error}");
         }
     }
 
