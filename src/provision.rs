@@ -16,7 +16,9 @@ use kube::{Api, Client};
 use secrecy::{ExposeSecret, SecretSlice};
 use serde_json::json;
 
-use crate::config::{Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings};
+use crate::config::{
+    Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings, read_file,
+};
 use crate::controller::write::FIELD_MANAGER;
 use crate::kube_call::said;
 use crate::metrics::Metrics;
@@ -82,7 +84,7 @@ pub(crate) fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_
     let ca_bundles = match &settings.ca_file {
         None => Vec::new(),
         Some(path) => {
-            let bundle = std::fs::read(path)
+            let bundle = read_file(path)
                 .with_context(|| format!("INFOBLOX_CA_FILE {} cannot be read", path.display()))?;
             vec![bundle]
         }
@@ -106,12 +108,12 @@ pub(crate) fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_
 /// Certificate and key in one text.
 fn client_certificate(files: Option<&(PathBuf, PathBuf)>) -> anyhow::Result<Option<SecretSlice<u8>>> {
     let Some((certificate, key)) = files else { return Ok(None) };
-    let read = |name: &str, path: &PathBuf| {
-        std::fs::read(path).with_context(|| format!("{name} {} cannot be read", path.display()))
+    let pem_of = |name: &str, path: &PathBuf| {
+        read_file(path).with_context(|| format!("{name} {} cannot be read", path.display()))
     };
-    let mut pem = read("INFOBLOX_CLIENT_CERT_FILE", certificate)?;
+    let mut pem = pem_of("INFOBLOX_CLIENT_CERT_FILE", certificate)?;
     pem.push(b'\n');
-    pem.extend(read("INFOBLOX_CLIENT_KEY_FILE", key)?);
+    pem.extend(pem_of("INFOBLOX_CLIENT_KEY_FILE", key)?);
     Ok(Some(pem.into()))
 }
 
@@ -189,7 +191,9 @@ mod tests {
     #[tokio::test]
     async fn a_record_is_stored_in_the_place_of_the_one_that_was_seen_only() {
         let api = ApiServer::builder().crd_yaml(&gslb_crds::yaml()).build();
-        let memory = ClusterMemory { api: Api::namespaced(Client::new(api.router(), "default"), "default") };
+        let api = Api::namespaced(Client::new(api.router(), "default"), "default");
+        let (record, field_manager) = (LOGIN_KEY.to_owned(), FIELD_MANAGER.to_owned());
+        let memory = ClusterMemory { api, record, field_manager };
         assert_eq!(memory.load().await.unwrap(), None);
         let [ours, theirs] = [1, 2].map(|byte| LoginRecord::new(Salt::new([byte; 16])));
         memory.store(None, &theirs).await.unwrap();

@@ -242,9 +242,12 @@ fn a_configuration_file_that_cannot_be_used_is_78_with_the_reason() {
 }
 
 #[test]
-fn a_configuration_file_that_is_not_there_or_is_a_folder_is_78() {
+fn a_configuration_file_that_is_not_there_or_is_none_is_78() {
     let folder = tempfile::tempdir().unwrap();
-    for path in ["/nowhere/gslb.yaml", folder.path().to_str().unwrap()] {
+    // To open a pipe that nobody writes to would be to wait for ever.
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in ["/nowhere/gslb.yaml", folder.path().to_str().unwrap(), pipe.to_str().unwrap()] {
         for (arguments, variable) in [(vec!["run", "--config", path], ""), (vec!["run"], path)] {
             let (code, text) = ended(folder.path(), &arguments, &[&MINIMAL, &[("CONFIG_FILE", variable)]]);
             assert_eq!(code, 78, "{text}");

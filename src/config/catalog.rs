@@ -114,12 +114,21 @@ impl Variable {
     }
 }
 
-/// A URL without what stands before its host, which may be a password.
-pub(super) fn masked_url(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (_, None) => url.to_owned(),
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://***@{host}"),
-        (None, Some((_, host))) => format!("***@{host}"),
+/// A URL without what stands before its host and behind its path, which may be a password or a token.
+pub(crate) fn masked_url(url: &str) -> String {
+    let (scheme, rest) = match url.find("://") {
+        Some(end) => url.split_at(end + "://".len()),
+        None => ("", url),
+    };
+    let (user_end, query) = (rest.rfind('@'), rest.find('?'));
+    match (user_end, query) {
+        // One of them holds the other's mark, and nobody knows which.
+        (Some(user_end), Some(query)) if query < user_end => format!("{scheme}***"),
+        (user_end, query) => {
+            let (user, start) = user_end.map_or(("", 0), |end| ("***@", end + 1));
+            let (end, query) = query.map_or((rest.len(), ""), |end| (end, "?***"));
+            format!("{scheme}{user}{}{query}", &rest[start..end])
+        }
     }
 }
 
@@ -242,7 +251,7 @@ pub const VARIABLES: &[Variable] = &[
     var(
         "HTTPS_PROXY",
         "",
-        "Proxy for requests to the grid: a URL; also read as https_proxy. A password in it is never shown.",
+        "Proxy for requests to the grid, and with a kubeconfig to the Kubernetes API: a URL; also read as https_proxy. A password in it is never shown.",
     ),
     var(
         "NO_PROXY",

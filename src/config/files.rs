@@ -9,6 +9,17 @@ use super::problem::{Problem, Problems, Warning};
 use super::raw::RawConfig;
 use super::settings::Settings;
 
+/// All of a file. A pipe or a device is an error: it would be waited for.
+///
+/// # Errors
+/// It cannot be read, or is no regular file.
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    match std::fs::metadata(path)?.is_file() {
+        true => std::fs::read(path),
+        false => Err(io::Error::other("it is no regular file")),
+    }
+}
+
 /// Files of a grid that are read once, at start.
 const READ_AT_START: [&str; 3] =
     ["INFOBLOX_CA_FILE", "INFOBLOX_CLIENT_CERT_FILE", "INFOBLOX_CLIENT_KEY_FILE"];
@@ -64,7 +75,7 @@ fn check_of_grids(raw: &RawConfig) -> (Vec<Problem>, Vec<Warning>) {
     let problems = read.filter_map(|(name, path)| unreadable(raw, name, path)).collect();
     let later = READ_LATER.into_iter().filter_map(named);
     let warnings = later.filter_map(|(variable, path)| {
-        let error = std::fs::read(path).err()?;
+        let error = read_file(Path::new(path)).err()?;
         let text =
             format!("names {path}, which cannot be read ({error}); it is tried again before each log-in");
         Some(Warning { place: raw.place(variable), text })
@@ -77,7 +88,7 @@ fn written<'a>(raw: &'a RawConfig, name: &'static str) -> Option<&'a str> {
 }
 
 fn unreadable(raw: &RawConfig, name: &'static str, path: &str) -> Option<Problem> {
-    let error = std::fs::read(path).err()?;
+    let error = read_file(path).err()?;
     let fix = "name a file that this process can read";
     let limit = format!("the file cannot be read ({error})");
     Some(Problem::with_value(raw.place(name), path, limit, fix))

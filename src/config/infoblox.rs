@@ -304,11 +304,25 @@ mod tests {
         assert_eq!(shown("http://proxy.example.com:3128"), "HTTPS_PROXY=http://proxy.example.com:3128");
         assert_eq!(shown("http://me:p@ss@proxy:3128"), "HTTPS_PROXY=http://***@proxy:3128");
         assert_eq!(shown("me:hunter2@proxy:3128"), "HTTPS_PROXY=***@proxy:3128");
+        assert_eq!(shown("http://u:x@proxy:3128/?token=x"), "HTTPS_PROXY=http://***@proxy:3128/?***");
+        assert_eq!(shown("http://me:hunter?2@proxy:3128"), "HTTPS_PROXY=http://***");
+        assert_eq!(shown("http://proxy:3128/?token=hun@ter2"), "HTTPS_PROXY=http://***");
         for bad in ["ftp://proxy", "http://", "two words"] {
             let refused = read(&[("HTTPS_PROXY", bad)]).unwrap_err();
             assert!(refused.starts_with("HTTPS_PROXY") && refused.contains("http://proxy."), "{refused}");
         }
         assert!(read(&[("HTTPS_PROXY", "proxy:3128")]).is_ok());
+    }
+
+    #[test]
+    fn a_password_in_the_place_of_a_host_is_refused_and_not_shown() {
+        for host in
+            ["svc:s3cret@gm", "https://svc:s3cret@gm.example.com", "gm, svc:s3cret@gm2", "gm?token=s3cret"]
+        {
+            let refused = read(&[("INFOBLOX_GRID_HOST", host)]).unwrap_err();
+            assert!(refused.contains("INFOBLOX_GRID_HOST") && refused.contains("***"), "{refused}");
+            assert!(!refused.contains("s3cret"), "{refused}");
+        }
     }
 
     #[test]

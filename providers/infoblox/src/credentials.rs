@@ -83,7 +83,12 @@ fn read_file(path: &Path) -> Result<SecretString, ProviderError> {
     let problem = |problem: &str| ProviderError::Misconfigured {
         text: format!("the Infoblox credential file {} cannot be read: {problem}", path.display()),
     };
-    let bytes = std::fs::read(path).map_err(|error| problem(&error.kind().to_string()))?;
+    let failed = |error: std::io::Error| problem(&error.kind().to_string());
+    // A pipe would be waited for.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(problem("it is no regular file"));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
     let text = String::from_utf8(bytes).map_err(|_| problem("it is not UTF-8"))?;
     let line = text.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     Ok(SecretString::from(line.unwrap_or(&text)))
@@ -143,6 +148,8 @@ mod tests {
         let files = Credentials::Files { username_file: file.clone(), password_file: file };
         let error = files.read().map(|_| ()).unwrap_err();
         assert!(error.to_string().contains("/nonexistent/password"), "{error}");
+        let folder = Credentials::PasswordFile { username: "u".into(), password_file: "/".into() };
+        assert!(folder.read().map(drop).unwrap_err().to_string().ends_with("it is no regular file"));
         let values = Credentials::Values { username: "u".into(), password: "hunter2".into() };
         assert!(!format!("{values:?}").contains("hunter2"));
     }

@@ -121,7 +121,9 @@ impl GridAddress {
         let base = format!("https://{shown}:{port}/wapi/v{version}");
         let plain = !shown.is_empty() && !shown.contains(['/', '?', '#', '@', '\\', ' ']);
         if !plain || Url::parse(&base).is_err() {
-            return Err(SetupError::Host { host: host.to_owned(), port });
+            // Not with a user name and a password that somebody may have written into it.
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned();
+            return Err(SetupError::Host { host, port });
         }
         Ok(Self { host: bare.to_owned(), version, base })
     }

@@ -270,6 +270,10 @@ impl ZoneEntry {
 fn read(path: &Path) -> Result<String, String> {
     let cannot = |error: io::Error| format!("cannot be read ({error})");
     let mut bytes = Vec::new();
+    // A pipe would be waited for.
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(cannot(io::Error::other("it is no regular file")));
+    }
     File::open(path).map_err(cannot)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err("is larger than 1 MiB".to_owned());
