@@ -19,13 +19,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use self::printer::Printer;
-use crate::config::{BadConfiguration, EXIT_CODE};
+use crate::config::{BadConfiguration, EXIT_CODE, masked_url};
 
 /// Global load balancing for Kubernetes over the DNS that a company already runs.
 #[derive(Debug, Parser)]
@@ -159,7 +159,8 @@ fn run(command: Command) -> anyhow::Result<Ending> {
 
 impl Connection {
     async fn client(self) -> anyhow::Result<Client> {
-        let config = self.config().await.context(BadConfiguration("cannot use the kubeconfig"))?;
+        let config = self.config().await.and_then(proxied);
+        let config = config.context(BadConfiguration("cannot use the kubeconfig"))?;
         Client::try_from(config).context(BadConfiguration("cannot use the kubeconfig"))
     }
 
@@ -173,4 +174,19 @@ impl Connection {
         }
         Ok(Config::infer().await?)
     }
+}
+
+/// A proxy that the client takes, from the kubeconfig or from HTTPS_PROXY where NO_PROXY does not name the API's host. A
+/// URL without a scheme is one of HTTP, as for requests to the grid; the client would show any other with its password.
+fn proxied(mut config: Config) -> anyhow::Result<Config> {
+    let Some(url) = config.proxy_url.as_ref() else { return Ok(config) };
+    match url.scheme_str() {
+        Some("http" | "https") => {}
+        None => config.proxy_url = Some(format!("http://{url}").parse()?),
+        Some(_) => bail!(
+            "the proxy {} is no HTTP proxy, and the Kubernetes API is asked through no other; correct HTTPS_PROXY or the kubeconfig, or name the API's host in NO_PROXY",
+            masked_url(&url.to_string())
+        ),
+    }
+    Ok(config)
 }
