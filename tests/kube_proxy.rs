@@ -1,5 +1,7 @@
 //! HTTPS_PROXY and NO_PROXY on the way to the Kubernetes API: heard, and never told with their password.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
+
 use std::process::Output;
 
 use gslb_mocks::kube::{ApiServer, Running, kubeconfig};

@@ -92,7 +92,7 @@ impl LoginGate {
 
     /// Another gate that counts in the same memory. Only one of the two may be used at a time.
     pub(crate) fn sharing_memory(&self) -> Self {
-        Self::new(Arc::clone(&self.memory))
+        Self::new(Arc::clone(&self.memory), self.patience)
     }
 
     /// Waits until no other request is logging in.

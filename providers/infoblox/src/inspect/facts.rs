@@ -19,6 +19,8 @@ pub(super) type Read<T> = Result<T, ProviderError>;
 pub(super) struct Facts {
     /// The address that was asked last.
     pub(super) host: String,
+    /// Whether its certificate was checked.
+    pub(super) verified: bool,
     /// Those that are listed before it, and did not answer as the Grid Master.
     pub(super) passed_over: Vec<String>,
     /// WAPI version as configured.

@@ -48,6 +48,7 @@ impl Infoblox {
         let listed = self.client.settings().grids.iter();
         Facts {
             host: grid.host().to_owned(),
+            verified: self.client.settings().verifies,
             passed_over: listed
                 .take_while(|other| *other != grid)
                 .map(|other| other.host().to_owned())

@@ -60,7 +60,14 @@ fn passed_over(facts: &Facts, others: &[String]) -> Finding {
 }
 
 fn trusted(facts: &Facts) -> Finding {
-    Finding::ok("tls", format!("the certificate of {} is trusted, names it and is valid", facts.host))
+    if facts.verified {
+        return Finding::ok("tls", format!("the certificate of {} is trusted, names it and is valid", facts.host));
+    }
+    Finding::warning(
+        "tls",
+        format!("the certificate of {} is not checked, so whoever answers in its place gets the account", facts.host),
+        "set INFOBLOX_CA_FILE to the authority of the grid's certificate, and remove INFOBLOX_TLS_VERIFY",
+    )
 }
 
 fn let_in() -> Finding {

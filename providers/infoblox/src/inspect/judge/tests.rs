@@ -51,6 +51,7 @@ fn facts() -> Facts {
     ];
     Facts {
         host: "gm.example.com".to_owned(),
+        verified: true,
         passed_over: vec![],
         version: "2.12".to_owned(),
         view: "default".to_owned(),
