@@ -192,7 +192,7 @@ mod tests {
     async fn a_record_is_stored_in_the_place_of_the_one_that_was_seen_only() {
         let api = ApiServer::builder().crd_yaml(&gslb_crds::yaml()).build();
         let api = Api::namespaced(Client::new(api.router(), "default"), "default");
-        let (record, field_manager) = (LOGIN_KEY.to_owned(), FIELD_MANAGER.to_owned());
+        let (record, field_manager) = ("infoblox".to_owned(), FIELD_MANAGER.to_owned());
         let memory = ClusterMemory { api, record, field_manager };
         assert_eq!(memory.load().await.unwrap(), None);
         let [ours, theirs] = [1, 2].map(|byte| LoginRecord::new(Salt::new([byte; 16])));

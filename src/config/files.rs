@@ -88,7 +88,7 @@ fn written<'a>(raw: &'a RawConfig, name: &'static str) -> Option<&'a str> {
 }
 
 fn unreadable(raw: &RawConfig, name: &'static str, path: &str) -> Option<Problem> {
-    let error = read_file(path).err()?;
+    let error = read_file(Path::new(path)).err()?;
     let fix = "name a file that this process can read";
     let limit = format!("the file cannot be read ({error})");
     Some(Problem::with_value(raw.place(name), path, limit, fix))

@@ -61,11 +61,17 @@ fn passed_over(facts: &Facts, others: &[String]) -> Finding {
 
 fn trusted(facts: &Facts) -> Finding {
     if facts.verified {
-        return Finding::ok("tls", format!("the certificate of {} is trusted, names it and is valid", facts.host));
+        return Finding::ok(
+            "tls",
+            format!("the certificate of {} is trusted, names it and is valid", facts.host),
+        );
     }
     Finding::warning(
         "tls",
-        format!("the certificate of {} is not checked, so whoever answers in its place gets the account", facts.host),
+        format!(
+            "the certificate of {} is not checked, so whoever answers in its place gets the account",
+            facts.host
+        ),
         "set INFOBLOX_CA_FILE to the authority of the grid's certificate, and remove INFOBLOX_TLS_VERIFY",
     )
 }
