@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-/// Conditions that this product sets. `True` is the wanted state of all.
+/// Conditions that this product sets. `True` is the wanted state of all but [`ConditionKind::StaleMember`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionKind {
     /// The spec can be acted on.
@@ -17,19 +17,22 @@ pub enum ConditionKind {
     Delegated,
     /// The provider holds what this cluster wants.
     InSync,
+    /// A cluster of the delegation has been silent for a day.
+    StaleMember,
     /// Gslb: accepted, resolved and published. ZoneDelegation: accepted, delegated and in sync.
     Ready,
 }
 
 impl ConditionKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Accepted,
         Self::Resolved,
         Self::Serving,
         Self::PeersReachable,
         Self::Delegated,
         Self::InSync,
+        Self::StaleMember,
         Self::Ready,
     ];
 
@@ -42,7 +45,21 @@ impl ConditionKind {
             Self::PeersReachable => "PeersReachable",
             Self::Delegated => "Delegated",
             Self::InSync => "InSync",
+            Self::StaleMember => "StaleMember",
             Self::Ready => "Ready",
+        }
+    }
+
+    fn wanted(self) -> Truth {
+        match self {
+            Self::StaleMember => Truth::False,
+            Self::Accepted
+            | Self::Resolved
+            | Self::Serving
+            | Self::PeersReachable
+            | Self::Delegated
+            | Self::InSync
+            | Self::Ready => Truth::True,
         }
     }
 }
@@ -50,9 +67,9 @@ impl ConditionKind {
 /// `status` of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Truth {
-    /// As wanted.
+    /// It is so.
     True,
-    /// Not as wanted.
+    /// It is not so.
     False,
     /// Could not be found out.
     Unknown,
@@ -85,12 +102,16 @@ pub struct Condition {
 impl Condition {
     /// The wanted state.
     pub fn good(kind: ConditionKind, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { kind, status: Truth::True, reason, message: message.into() }
+        Self { kind, status: kind.wanted(), reason, message: message.into() }
     }
 
     /// The unwanted state.
     pub fn bad(kind: ConditionKind, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { kind, status: Truth::False, reason, message: message.into() }
+        let status = match kind.wanted() {
+            Truth::True => Truth::False,
+            Truth::False | Truth::Unknown => Truth::True,
+        };
+        Self { kind, status, reason, message: message.into() }
     }
 
     /// Nobody knows.
@@ -98,9 +119,9 @@ impl Condition {
         Self { kind, status: Truth::Unknown, reason, message: message.into() }
     }
 
-    /// Whether the status is `True`.
-    pub fn is_true(&self) -> bool {
-        self.status == Truth::True
+    /// Whether things are as wanted.
+    pub fn is_good(&self) -> bool {
+        self.status == self.kind.wanted()
     }
 }
 
@@ -118,7 +139,7 @@ pub fn transition_time(
 
 /// `Ready` from the conditions that it needs: the first that is not true lends its reason and sentence.
 pub fn ready(needed: &[&Condition], message: &str) -> Condition {
-    match needed.iter().find(|condition| !condition.is_true()) {
+    match needed.iter().find(|condition| !condition.is_good()) {
         Some(failing) => Condition {
             kind: ConditionKind::Ready,
             status: failing.status,

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, Claimant};
-use crate::name::DomainName;
+use crate::name::{DomainName, GeoTag};
 use crate::ttl::Ttl;
 
 /// Name servers and their glue. A name without addresses is one whose glue the backend does not hold.
@@ -130,6 +130,7 @@ pub struct DesiredDelegation {
     claimant: Claimant,
     wish: Wish,
     share: Share,
+    evicted: BTreeSet<GeoTag>,
 }
 
 /// How much of a delegation one cluster writes.
@@ -183,17 +184,37 @@ impl DesiredDelegation {
             let zone = claimant.zone().name().clone();
             return Err(NoAddress { zone, ns_name: claimant.ns_name().clone() });
         }
-        Ok(Self { claimant, wish: Wish::Published { addresses, ttl }, share: Share::Entry })
+        Ok(Self {
+            claimant,
+            wish: Wish::Published { addresses, ttl },
+            share: Share::Entry,
+            evicted: BTreeSet::new(),
+        })
     }
 
     /// No entry of ours.
     pub fn withdrawn(claimant: Claimant) -> Self {
-        Self { claimant, wish: Wish::Withdrawn, share: Share::Entry }
+        Self { claimant, wish: Wish::Withdrawn, share: Share::Entry, evicted: BTreeSet::new() }
     }
 
     /// The same wish where the object is ours alone, so that the names of the other clusters are ours to keep.
     pub fn with_peers(self, peers: BTreeSet<DomainName>, undecided: BTreeSet<DomainName>) -> Self {
         Self { share: Share::NsSet { peers, undecided }, ..self }
+    }
+
+    /// The same wish without the entries of these clusters, which somebody asked to be taken out.
+    pub fn evicting(self, evicted: BTreeSet<GeoTag>) -> Self {
+        Self { evicted, ..self }
+    }
+
+    /// The name servers of a delegation that are to be taken out because they belong to an evicted cluster. None for
+    /// whoever leaves the delegation, and none where the object is ours alone: there the names of others follow DNS.
+    pub fn evicts(&self, found: &Delegation) -> BTreeSet<DomainName> {
+        if self.wish == Wish::Withdrawn || self.share != Share::Entry {
+            return BTreeSet::new();
+        }
+        let evicted = |name: &&DomainName| matches!(self.claimant.claim(name), Claim::Fleet(tag) if self.evicted.contains(&tag));
+        found.servers.keys().filter(evicted).cloned().collect()
     }
 
     /// Whether a withdrawal is over once the delegation looks like this. An NS set of our own has to be kept until

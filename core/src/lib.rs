@@ -20,7 +20,7 @@
 //!    backend is made to serve what it holds; [`rivalry`]: how often what
 //!    somebody else undoes is written back.
 //! 7. [`records`]: instead of a delegation, the records of each host, kept by several clusters side by side.
-//! 8. [`changelog`]: the tamper-evident chain of what was done at a provider.
+//! 8. [`changelog`]: the tamper-evident chain of what was done at a provider; [`outlet`]: at which of several places.
 //! 9. [`doubling`]: the pauses of whatever is tried again.
 //!
 //! [`few`] is the one container of its own.
@@ -50,6 +50,7 @@ pub mod login;
 pub mod lookup;
 pub mod migration;
 pub mod name;
+pub mod outlet;
 pub mod peer;
 pub mod plan;
 pub mod publication;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::change::Change;
 use crate::claim::{Claim, Claimant, NsClaim};
 use crate::delegation::Delegation;
-use crate::name::DomainName;
+use crate::name::{DomainName, GeoTag};
 use crate::plan::{Finding, Plan, Skip};
 
 /// From this many name servers on a share says something; below, one of three would already be a third.
@@ -25,6 +25,9 @@ pub struct Limits {
     /// The configured and accepted zones and our own name in each: the only ones that may be written. It must not
     /// come from the plan that is checked against it.
     pub scope: Vec<Claimant>,
+    /// Clusters whose entries may be taken out beside ours, because somebody asked for it. Like the scope, not from the
+    /// plan.
+    pub evicted: BTreeSet<GeoTag>,
     /// Whether the object is this cluster's alone. Then names of the fleet may come and go in it, any number at once
     /// and never with an address, and its TTL follows the settings.
     pub own_object: bool,
@@ -34,7 +37,12 @@ impl Limits {
     /// One plan is one zone and so one change; four leaves room for steps in order. Half of the name servers
     /// is more than one cluster can have. No outside reference.
     pub fn for_zones(scope: Vec<Claimant>) -> Self {
-        Self { max_changes: 4, max_removed_percent: 50, scope, own_object: false }
+        Self { max_changes: 4, max_removed_percent: 50, scope, evicted: BTreeSet::new(), own_object: false }
+    }
+
+    /// The same limits, with the entries of these clusters to be taken out.
+    pub fn evicting(self, evicted: BTreeSet<GeoTag>) -> Self {
+        Self { evicted, ..self }
     }
 
     /// The same limits for a provider that keeps an object for each cluster.
@@ -221,7 +229,8 @@ fn check_others(limits: &Limits, claimant: &Claimant, change: &Change) -> Result
         Claim::Foreign => false,
     };
     let refused = added.iter().find(|(name, address)| !may(name, address.is_some()));
-    if let Some((ns_name, _)) = refused.or_else(|| removed.iter().find(|(name, _)| !may(name, false))) {
+    let goes = |name: &DomainName| may(name, false) || is_evicted(limits, claimant, change, name);
+    if let Some((ns_name, _)) = refused.or_else(|| removed.iter().find(|(name, _)| !goes(name))) {
         return Err(Refusal::NotOurs { zone: zone.clone(), ns_name: (*ns_name).clone() });
     }
     match change {
@@ -243,6 +252,13 @@ fn check_others(limits: &Limits, claimant: &Claimant, change: &Change) -> Result
     }
 }
 
+/// Whether a name belongs to a cluster that is to be taken out, and goes as a whole while we stay.
+fn is_evicted(limits: &Limits, claimant: &Claimant, change: &Change, name: &DomainName) -> bool {
+    let Change::Replace { after, .. } = change else { return false };
+    let evicted = matches!(claimant.claim(name), Claim::Fleet(tag) if limits.evicted.contains(&tag));
+    evicted && !after.servers.contains_key(name) && after.servers.contains_key(claimant.ns_name())
+}
+
 /// Only what has no TTL of its own and is the fleet's alone may get one.
 fn keeps_ttl(claimant: &Claimant, before: &Delegation, after: &Delegation) -> bool {
     let foreign = |delegation: &Delegation| {
@@ -257,10 +273,11 @@ fn has_no_address(claimant: &Claimant, after: &Delegation) -> bool {
 }
 
 fn check_share(limits: &Limits, claimant: &Claimant, change: &Change) -> Result<(), Refusal> {
-    // In an object of our own a name of the fleet stands for an address that DNS shows, and goes with it.
+    // In an object of our own a name of the fleet stands for an address that DNS shows, and goes with it; and who is to
+    // be taken out was named one by one.
     let counts = |name: &DomainName| match claimant.claim(name) {
         Claim::Ours | Claim::Foreign => true,
-        Claim::Fleet(_) => !limits.own_object,
+        Claim::Fleet(tag) => !limits.own_object && !limits.evicted.contains(&tag),
     };
     let names = |delegation: Option<&Delegation>| -> BTreeSet<DomainName> {
         let names = delegation.into_iter().flat_map(|delegation| delegation.servers.keys());

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -15,8 +16,10 @@ pub const MAX_LABEL: usize = 63;
 /// The final dot is left out because every wire that this product writes to (DNSEndpoint targets, WAPI
 /// `fqdn`, extserver names) must not carry it. Labels hold letters, digits, `-` and `_`; a leftmost label
 /// `*` is a wildcard (RFC 4592).
+///
+/// Copies share their text: the name of a host stands in the memory of every peer.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DomainName(String);
+pub struct DomainName(Arc<str>);
 
 /// Why a text is no domain name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,7 +80,7 @@ impl DomainName {
             let length = name.len();
             return Err(NameError::TooLong { name, length });
         }
-        Ok(Self(name))
+        Ok(Self(name.into()))
     }
 
     /// The name in lower case without the final dot.
@@ -104,7 +107,7 @@ impl DomainName {
     ///
     /// Whole labels are compared: `xglb.example.org` is not below `glb.example.org`.
     pub fn relative_to(&self, ancestor: &Self) -> Option<&str> {
-        self.0.strip_suffix(&ancestor.0)?.strip_suffix('.')
+        self.0.strip_suffix(&*ancestor.0)?.strip_suffix('.')
     }
 
     /// Whether this name is `ancestor` or lies below it.
@@ -170,9 +173,8 @@ impl<'de> Deserialize<'de> for DomainName {
 /// inner dashes.
 ///
 /// Lower-cased when parsed, because it becomes part of a domain name and a server may change its case.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct GeoTag(String);
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GeoTag(Arc<str>);
 
 /// A text that cannot be a geo tag.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -192,7 +194,7 @@ impl GeoTag {
         if tag.is_empty() || tag.len() > MAX_LABEL || !letters || dashes {
             return Err(GeoTagError(text.to_owned()));
         }
-        Ok(Self(tag))
+        Ok(Self(tag.into()))
     }
 
     /// The tag in lower case.
@@ -217,6 +219,12 @@ impl FromStr for GeoTag {
     type Err = GeoTagError;
     fn from_str(text: &str) -> Result<Self, GeoTagError> {
         Self::parse(text)
+    }
+}
+
+impl Serialize for GeoTag {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

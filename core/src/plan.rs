@@ -148,6 +148,16 @@ pub enum Finding {
         /// Seconds.
         desired: u32,
     },
+    /// Clusters that somebody asked to be taken out.
+    #[error(
+        "{names} is taken out of delegation {zone}, as the annotation gslb-bridge.io/evict of the ZoneDelegation asks for"
+    )]
+    Evicted {
+        /// The zone.
+        zone: DomainName,
+        /// The name servers, comma separated.
+        names: String,
+    },
     /// A new delegation hides something, as was asked for.
     #[error(
         "delegation {zone} hides {hidden} from DNS, as the annotation gslb-bridge.io/adopt-hidden-records asks for"
@@ -169,6 +179,7 @@ impl Finding {
             Self::ForeignAddress { .. } => "ForeignAddress",
             Self::TtlDiffers { .. } => "TtlDiffers",
             Self::TtlInherited { .. } => "TtlInherited",
+            Self::Evicted { .. } => "Evicted",
             Self::RecordsHidden { .. } => "RecordsHidden",
         }
     }
@@ -176,7 +187,10 @@ impl Finding {
     /// Whether the plan's change is an answer to it. All others are left as they were found.
     pub fn leads_to_change(&self) -> bool {
         match self {
-            Self::ForeignAddress { .. } | Self::TtlInherited { .. } | Self::RecordsHidden { .. } => true,
+            Self::ForeignAddress { .. }
+            | Self::TtlInherited { .. }
+            | Self::Evicted { .. }
+            | Self::RecordsHidden { .. } => true,
             Self::Disabled { .. } | Self::ForeignServers { .. } | Self::TtlDiffers { .. } => false,
         }
     }
@@ -213,7 +227,9 @@ fn plan_present(
     plan.claims = desired.claimant().claims(before);
     let first_ttl = first_ttl(&plan.claims, desired, found, history);
     plan.findings = findings(&plan, desired, found, first_ttl);
+    let evicted = desired.evicts(before);
     let mut after = merged(desired, before);
+    after.servers.retain(|name, _| !evicted.contains(name));
     after.ttl = first_ttl.or(after.ttl);
     if after == *before {
         return plan;
@@ -227,6 +243,9 @@ fn plan_present(
     if !foreign.is_empty() {
         let (ns_name, addresses) = (our_name(desired).clone(), list(&foreign));
         plan.findings.push(Finding::ForeignAddress { zone: plan.zone.clone(), ns_name, addresses });
+    }
+    if !evicted.is_empty() {
+        plan.findings.push(Finding::Evicted { zone: plan.zone.clone(), names: list(&evicted) });
     }
     let before = before.clone();
     plan.changes.push(match after.servers.is_empty() {

@@ -84,5 +84,8 @@ pub const ACCEPTED_STRATEGY: &str = "gslb-bridge.io/accepted-strategy";
 /// Our annotation of a ZoneDelegation: with the value [`TRUE`] the zone is delegated although records of its parent zone
 /// disappear from DNS by that.
 pub const ADOPT_HIDDEN_RECORDS: &str = "gslb-bridge.io/adopt-hidden-records";
+/// Our annotation of a ZoneDelegation: tags of silent clusters, with commas between, whose entries are taken out of the
+/// delegation. It is removed when that is done or refused.
+pub const EVICT: &str = "gslb-bridge.io/evict";
 /// Our annotation of a ProviderChange without outcome: the writer that may still write the outcome.
 pub const CHANGE_LOG_WRITER: &str = "gslb-bridge.io/change-log-writer";

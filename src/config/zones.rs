@@ -10,7 +10,8 @@ use super::place::Place;
 use super::problem::Problem;
 use super::reader::Reader;
 
-const VARIABLE: &str = "DNS_ZONES";
+/// The setting that lists them.
+pub(super) const VARIABLE: &str = "DNS_ZONES";
 const FORM: &str = "write parent:zone:negativeTTL, for example example.com:cloud.example.com:30";
 const FILE_FORM: &str =
     "write for example zone: cloud.example.com, parentZone: example.com, negativeTtlSeconds: 30";
@@ -69,43 +70,6 @@ fn parse_ttl(text: &str) -> Result<Ttl, String> {
     let seconds: i64 =
         text.parse().map_err(|_| format!("the negative TTL {text:?} is not a whole number"))?;
     Ttl::from_secs(seconds).map_err(|problem| problem.to_string())
-}
-
-/// The zones whose hosts' records are kept at the provider. `able`: whether it can hold them; `listed`: whether the
-/// clusters of the fleet are.
-pub(super) fn read_records_mode(
-    zones: &[PlacedZone],
-    able: bool,
-    listed: bool,
-    reader: &mut Reader<'_>,
-) -> BTreeSet<DomainName> {
-    let mut records = BTreeSet::new();
-    for (place, name, mode) in reader.zone_modes(VARIABLE) {
-        let zone = zones.iter().map(|(zone, _)| zone.name()).find(|zone| zone.as_str() == name);
-        match mode.as_str() {
-            "delegation" => {}
-            "records" => records.extend(zone.cloned()),
-            _ => {
-                let fix = "write mode: delegation or mode: records";
-                let limit = "the mode of a zone is delegation or records";
-                reader.report(Problem::with_value(place, mode, limit, fix));
-                continue;
-            }
-        }
-        if mode == "records" && !able {
-            let (limit, fix) =
-                ("only Infoblox holds the records of hosts", "select Infoblox, or write mode: delegation");
-            reader.report(Problem::with_value(place, mode, limit, fix));
-        } else if mode == "records" && !listed {
-            let tags = reader.called("EXT_GSLB_CLUSTERS_GEO_TAGS");
-            let limit = format!(
-                "there is no delegation in which the other clusters could be found, and {tags} is empty"
-            );
-            let fix = format!("list the tags of all clusters in {tags}, the own one too");
-            reader.report(Problem::with_value(place, mode, limit, fix));
-        }
-    }
-    records
 }
 
 /// Two zones must differ, and also with their dots turned into dashes: objects are named like that.

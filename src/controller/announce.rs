@@ -1,5 +1,6 @@
 //! Conditions with their times, and one event per transition.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -14,11 +15,15 @@ use kube::runtime::events::{Event, EventType};
 use kube::{Api, Client};
 
 use super::cache::{Chain, Key};
+use super::write::Fingerprint;
 use crate::kube_call::in_time;
 
 /// Name under which events are reported.
 const CONTROLLER: &str = "gslb-bridge";
 
+/// Longest message of a condition in characters. The API takes 32768; a sentence is read by people, and quotes what others
+/// wrote: an annotation, hundreds of hosts, an API server's answer.
+const MAX_MESSAGE: usize = 4000;
 /// Longest note in characters, one of them for the ellipsis (1024 bytes in the API, and ours may be two or three
 /// bytes wide).
 const MAX_NOTE: usize = 1000;
@@ -26,14 +31,15 @@ const MAX_NOTE: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Told {
     status: Truth,
-    reason: String,
-    message: String,
+    reason: Cow<'static, str>,
+    message: Fingerprint,
     since: Timestamp,
     /// Whether an event told it.
     announced: bool,
 }
 
-type ToldConditions = BTreeMap<ConditionKind, Told>;
+/// A few, in no order.
+type ToldConditions = Vec<(ConditionKind, Told)>;
 
 /// What was told last about every object.
 ///
@@ -65,8 +71,9 @@ impl Announcer {
         let told = all.entry((kind, key.clone())).or_insert_with(|| from_live(live));
         let mut events = Vec::new();
         let mut settled = Vec::new();
+        let conditions = &conditions.iter().map(sentence).collect::<Vec<_>>();
         for condition in conditions {
-            let previous = told.get(&condition.kind);
+            let previous = told.iter().find(|(kind, _)| *kind == condition.kind).map(|(_, told)| told);
             let announced =
                 is_news(condition, previous, conditions) && !follows(condition, previous, conditions);
             if announced {
@@ -76,16 +83,11 @@ impl Announcer {
             let announced = announced || (same && previous.is_some_and(|told| told.announced));
             let previous = previous.map(|told| (told.status.as_str(), told.since));
             let since = transition_time(previous, condition, now);
-            told.insert(
-                condition.kind,
-                Told {
-                    status: condition.status,
-                    reason: condition.reason.to_owned(),
-                    message: condition.message.clone(),
-                    since,
-                    announced,
-                },
-            );
+            let new = Told::new(condition, since, announced);
+            match told.iter_mut().find(|(kind, _)| *kind == condition.kind) {
+                Some((_, told)) => *told = new,
+                None => told.push((condition.kind, new)),
+            }
             settled.push(v1::Condition {
                 type_: condition.kind.as_str().to_owned(),
                 status: condition.status.as_str().to_owned(),
@@ -128,7 +130,7 @@ impl Announcer {
             },
             action: Some(event.action.clone()),
             event_time: Some(MicroTime(now)),
-            note: event.note.as_deref().map(shortened),
+            note: event.note.as_deref().map(|note| shortened(note, MAX_NOTE)),
             reason: Some(event.reason.clone()),
             regarding: Some(object.clone()),
             reporting_controller: Some(CONTROLLER.to_owned()),
@@ -161,9 +163,9 @@ impl Announcer {
         self.publish(&[word(EventType::Warning, reason, note)], object).await;
     }
 
-    /// Publishes one event about something good or neutral that no condition tells, each time.
-    pub(crate) async fn inform(&self, reason: &str, note: String, object: &ObjectReference) {
-        self.publish(&[word(EventType::Normal, reason, note)], object).await;
+    /// Publishes one event about something that no condition tells, each time.
+    pub(crate) async fn say(&self, type_: EventType, reason: &str, note: String, object: &ObjectReference) {
+        self.publish(&[word(type_, reason, note)], object).await;
     }
 
     /// Publishes one event about an object, once for as long as the cluster remembers it: also a restart does not
@@ -191,6 +193,11 @@ impl Announcer {
         }
     }
 
+    /// What a warning was about is over: if it comes back, that is told again.
+    pub(crate) fn calm(&self, kind: &'static str, key: &Key) {
+        self.warned.lock().expect("no panic while the warnings are locked").remove(&(kind, key.clone()));
+    }
+
     /// Forgets a deleted object.
     pub(crate) fn forget(&self, kind: &'static str, key: &Key) {
         let object = (kind, key.clone());
@@ -199,11 +206,18 @@ impl Announcer {
     }
 }
 
-/// A note within the limit of the API.
-fn shortened(note: &str) -> String {
-    match note.char_indices().nth(MAX_NOTE) {
-        None => note.to_owned(),
-        Some((end, _)) => format!("{}…", &note[..end]),
+/// A condition with one sentence of bounded length in one line, whatever it quotes.
+fn sentence(condition: &Condition) -> Condition {
+    let visible = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
+    let message: String = condition.message.chars().map(visible).collect();
+    Condition { message: shortened(&message, MAX_MESSAGE), ..condition.clone() }
+}
+
+/// A text within a limit of characters, and one for the ellipsis.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 
@@ -217,8 +231,8 @@ fn from_live(live: &[v1::Condition]) -> ToldConditions {
         };
         let told = Told {
             status,
-            reason: condition.reason.clone(),
-            message: condition.message.clone(),
+            reason: condition.reason.clone().into(),
+            message: Fingerprint::of_text(&condition.message),
             since: condition.last_transition_time.0,
             // Of what is not known it may not have been: the first seconds of an object are no news.
             announced: status != Truth::Unknown,
@@ -233,50 +247,59 @@ fn from_live(live: &[v1::Condition]) -> ToldConditions {
 fn is_news(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
     let repeats = condition.kind == ConditionKind::Ready
         && all.iter().any(|other| {
-            other.kind != condition.kind && !other.is_true() && other.message == condition.message
+            other.kind != condition.kind && !other.is_good() && other.message == condition.message
         });
     if repeats {
         return false;
     }
     match previous {
-        None => match condition.status {
-            Truth::True => condition.kind == ConditionKind::Ready || warns(condition),
-            Truth::False => true,
-            Truth::Unknown => false,
-        },
+        None => condition.status != Truth::Unknown && is_first_news(condition),
         Some(told) if told.status == Truth::Unknown && !told.announced => match condition.status {
-            Truth::True => condition.kind == ConditionKind::Ready || warns(condition),
-            Truth::False => true,
+            Truth::True | Truth::False => is_first_news(condition),
             Truth::Unknown => told.reason != condition.reason,
         },
         Some(told) => !told.is(condition),
     }
 }
 
+fn is_first_news(condition: &Condition) -> bool {
+    !condition.is_good() || condition.kind == ConditionKind::Ready || warns(condition)
+}
+
 /// Whether a condition only follows from another one that is told: one cause is one event. That nobody answers is news of
 /// its own where somebody did; that there is no host left is what the other one says.
 fn follows(condition: &Condition, previous: Option<&Told>, all: &[Condition]) -> bool {
     let causes = [ConditionKind::Accepted, ConditionKind::Resolved];
-    let caused = all.iter().any(|other| causes.contains(&other.kind) && !other.is_true());
+    let caused = all.iter().any(|other| causes.contains(&other.kind) && !other.is_good());
     let served = previous.is_some_and(|told| told.status == Truth::True);
     let of_its_own = served && condition.reason != NO_HOSTS;
-    condition.kind == ConditionKind::Serving && !condition.is_true() && caused && !of_its_own
+    condition.kind == ConditionKind::Serving && !condition.is_good() && caused && !of_its_own
 }
 
 impl Told {
+    fn new(condition: &Condition, since: Timestamp, announced: bool) -> Self {
+        Self {
+            status: condition.status,
+            reason: condition.reason.into(),
+            message: Fingerprint::of_text(&condition.message),
+            since,
+            announced,
+        }
+    }
+
     fn is(&self, condition: &Condition) -> bool {
-        (self.status, self.reason.as_str(), self.message.as_str())
-            == (condition.status, condition.reason, condition.message.as_str())
+        (self.status, &*self.reason, self.message)
+            == (condition.status, condition.reason, Fingerprint::of_text(&condition.message))
     }
 }
 
 /// Whether something is accepted that does not do what it says.
 fn warns(condition: &Condition) -> bool {
-    condition.is_true() && condition.reason == WITH_WARNINGS
+    condition.is_good() && condition.reason == WITH_WARNINGS
 }
 
 fn event(condition: &Condition) -> Event {
-    let type_ = if condition.is_true() && !warns(condition) { EventType::Normal } else { EventType::Warning };
+    let type_ = if condition.is_good() && !warns(condition) { EventType::Normal } else { EventType::Warning };
     word(type_, condition.reason, format!("{}: {}", condition.kind.as_str(), condition.message))
 }
 
@@ -295,13 +318,7 @@ mod tests {
     use super::*;
 
     fn told(condition: &Condition) -> Told {
-        Told {
-            status: condition.status,
-            reason: condition.reason.to_owned(),
-            message: condition.message.clone(),
-            since: Timestamp::UNIX_EPOCH,
-            announced: condition.status != Truth::Unknown,
-        }
+        Told::new(condition, Timestamp::UNIX_EPOCH, condition.status != Truth::Unknown)
     }
 
     #[test]
@@ -314,6 +331,17 @@ mod tests {
             is_news(&good, Some(&before), std::slice::from_ref(&good))
         };
         assert_eq!((after(true), after(false)), (true, false));
+    }
+
+    #[test]
+    fn a_sentence_is_one_line_of_bounded_length_whatever_it_quotes() {
+        let quoting = |message: &str| {
+            sentence(&Condition::bad(ConditionKind::Accepted, "SpecInvalid", message)).message
+        };
+        assert_eq!(quoting("host \"a\nb\u{1b}[31m\" is none"), "host \"a\u{fffd}b\u{fffd}[31m\" is none");
+        let long = quoting(&"é".repeat(40_000));
+        assert_eq!(long, format!("{}…", "é".repeat(MAX_MESSAGE)));
+        assert_eq!(quoting(&long), long, "what was shortened stays");
     }
 
     #[test]

@@ -10,12 +10,13 @@ use std::time::Duration;
 use gslb_core::change::Traced;
 use gslb_core::changelog::{ChangeResult, Intent, Proposal, Settlement, Unsettled, Verdict};
 use gslb_core::name::DomainName;
+use gslb_core::outlet::Outlet;
 use gslb_core::records::HostRecord;
 use gslb_crds::ProviderChange;
 use gslb_provider_contract::{Disposition, Provider, ProviderError, Receipt, Retry};
 use jiff::Timestamp;
 use kube::{Api, Client};
-use tokio::sync::{RwLock, RwLockReadGuard};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::time::Instant;
 
 use super::context::Clock;
@@ -70,16 +71,24 @@ impl Ledger {
         self.changes.read().await
     }
 
-    /// Waits until no change is under way; none begins any more. What is cut off between a write and its outcome
-    /// would hold up the next start, until it is certain that the write cannot come any more.
-    pub(crate) async fn close(&self, patience: Duration) {
-        if tokio::time::timeout(patience, self.changes.write()).await.is_err() {
+    /// Waits until no change is under way; none begins while what this gives lives. What is cut off between a write and
+    /// its outcome would hold up the next start, until it is certain that the write cannot come any more.
+    pub(crate) async fn close(&self, patience: Duration) -> Option<RwLockWriteGuard<'_, ()>> {
+        let closed = tokio::time::timeout(patience, self.changes.write()).await.ok();
+        if closed.is_none() {
             tracing::warn!("A change at the provider is cut off by the stop; the next start settles it.");
         }
+        closed
     }
 
     /// Reads which changes nobody saw the end of: those of an earlier run, and after a failure of the log our own.
-    pub(crate) async fn read_log(&self, log: &ChangeLog, clock: &Clock) -> Result<(), AuditError> {
+    /// What was made where nothing is published any more keeps no outcome, because nobody can look there.
+    pub(crate) async fn read_log(
+        &self,
+        log: &ChangeLog,
+        clock: &Clock,
+        is_known: &(dyn Fn(&DomainName, &Proposal) -> bool + Send + Sync),
+    ) -> Result<(), AuditError> {
         let mut read = self.log_read.lock().await;
         if !self.log_doubted.swap(false, Ordering::Relaxed) && *read {
             return Ok(());
@@ -88,9 +97,17 @@ impl Ledger {
         let found = log.unsettled().await?;
         let since = clock();
         for pending in found {
-            match subject_of(pending.intent()) {
-                Some(subject) => self.leave_unsettled(subject, Open { pending, since }),
-                None => tracing::warn!("A change of the log names no zone."),
+            let change = &pending.intent().change;
+            match DomainName::parse(&change.zone) {
+                Ok(zone) if is_known(&zone, change) => {
+                    self.leave_unsettled(subject_of(zone, change), Open { pending, since });
+                }
+                Ok(zone) => {
+                    let (provider, view, sequence) =
+                        (&change.provider, change.view.as_deref(), pending.intent().sequence);
+                    tracing::warn!(%zone, provider, view, sequence, "A change without outcome was made where the zone is published no more; it stays without one.");
+                }
+                Err(error) => tracing::warn!(%error, "A change of the log names no zone."),
             }
         }
         *read = true;
@@ -102,7 +119,7 @@ impl Ledger {
         self.log_doubted.store(true, Ordering::Relaxed);
     }
 
-    /// Leaves a change to be settled by reading what it is about.
+    /// Leaves a change to be settled by reading what it is about, where it was made.
     pub(crate) fn leave_unsettled(&self, subject: Subject, open: Open) {
         let mut unsettled = self.unsettled.lock().expect("no panic while the ledger is locked");
         unsettled.entry(subject).or_default().push(open);
@@ -118,29 +135,33 @@ impl Ledger {
         unsettled.keys().filter_map(host).collect()
     }
 
-    /// Takes the changes that are to be settled. Those whose time has not come are to be left again.
-    fn take_unsettled(&self, subject: &Subject) -> Vec<Open> {
+    /// Takes the changes that were made at this place and are to be settled; those of other places stay. What has not
+    /// come to its time is to be left again.
+    fn take_unsettled(&self, subject: &Subject, outlet: &Outlet) -> Vec<Open> {
         let mut unsettled = self.unsettled.lock().expect("no panic while the ledger is locked");
-        unsettled.remove(subject).unwrap_or_default()
+        let Some(open) = unsettled.get_mut(subject) else { return Vec::new() };
+        let taken = open.extract_if(.., |open| outlet.holds(&open.pending.intent().change)).collect();
+        if open.is_empty() {
+            unsettled.remove(subject);
+        }
+        taken
     }
 }
 
-fn subject_of(intent: &Intent) -> Option<Subject> {
-    let change = &intent.change;
+fn subject_of(zone: DomainName, change: &Proposal) -> Subject {
     let record = change.after.as_ref().or(change.before.as_ref());
     let record = record.and_then(|value| serde_json::from_value::<HostRecord>(value.clone()).ok());
-    match record {
-        Some(record) => Some(Subject::Host(record.host)),
-        None => DomainName::parse(&change.zone).ok().map(Subject::Delegation),
-    }
+    record.map_or(Subject::Delegation(zone), |record| Subject::Host(record.host))
 }
 
-/// Makes changes at one provider, and keeps the books.
+/// Makes changes at one place of a provider, and keeps the books.
 #[derive(Clone, Copy)]
 pub(crate) struct Notary<'a> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) log: &'a ChangeLog,
     pub(crate) provider: &'a Arc<dyn Provider>,
+    /// Where the provider publishes.
+    pub(crate) outlet: &'a Outlet,
     pub(crate) metrics: &'a Metrics,
     pub(crate) clock: &'a Clock,
     /// The ZoneDelegation that its changes are counted for, if there is one.
@@ -185,8 +206,8 @@ impl Notary<'_> {
                     Disposition::AwaitingApproval { .. } => ChangeResult::AwaitingApproval,
                 };
                 self.complete(pending, verdict(result, Some(receipt.reference.clone()), None)).await?;
-                let provider = self.provider.id();
-                tracing::info!(%zone, %provider, action, "Made a change at the provider.");
+                let (provider, view) = (self.provider.id(), self.outlet.view());
+                tracing::info!(%zone, %provider, view, action, "Made a change at the provider.");
                 Ok(receipt)
             }
             Err(error @ ProviderError::Uncertain { .. }) => {
@@ -222,7 +243,7 @@ impl Notary<'_> {
         let mut over = Vec::new();
         let mut wait = None;
         // All are judged before the first is logged: a log that fails then must not make those that wait begin anew.
-        for Open { pending, since } in self.ledger.take_unsettled(subject) {
+        for Open { pending, since } in self.ledger.take_unsettled(subject, self.outlet) {
             let change = change_of(pending.intent());
             let waiting = held_back.as_ref().filter(|held| Some(held.change) == change.as_ref());
             let (change, awaits_approval) = (change.as_ref(), waiting.is_some());
@@ -237,8 +258,8 @@ impl Notary<'_> {
         }
         for (pending, result, waiting) in over {
             let reference = waiting.map(|waiting| waiting.reference.to_owned());
-            let zone = &pending.intent().change.zone;
-            tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
+            let (zone, view) = (&pending.intent().change.zone, self.outlet.view());
+            tracing::info!(%zone, view, result = result.as_str(), "Settled a change by reading the provider.");
             let verdict =
                 Verdict { result, reference, error: None, duration_millis: 0, settled_by_reading: true };
             self.complete(pending, verdict).await?;

@@ -31,14 +31,18 @@ const UNDECLARED: &str = "field not declared in schema";
 /// Older versions that are remembered of an object: more writes than a watch is ever behind. No outside reference.
 const OLDER_KEPT: usize = 16;
 
-/// The part of an object that we write, as far as comparing needs it. The values themselves, of every object, would be
-/// most of what the process holds in memory.
+/// What was written or told, as far as comparing needs it. The values themselves, of every object, would be most of what
+/// the process holds in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     pub(crate) fn of(view: &Value) -> Self {
-        Self(Sha256::digest(view.to_string()).into())
+        Self::of_text(&view.to_string())
+    }
+
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self(Sha256::digest(text).into())
     }
 }
 
@@ -77,6 +81,16 @@ pub(crate) enum Need {
     Write,
     /// Somebody else changes it back again and again: not before this time.
     Wait(Timestamp),
+}
+
+impl Need {
+    /// When to look again.
+    pub(crate) fn until(self) -> Option<Timestamp> {
+        match self {
+            Self::Wait(until) => Some(until),
+            Self::Nothing | Self::Write => None,
+        }
+    }
 }
 
 /// What was written last, by kind of write and object.
@@ -142,7 +156,10 @@ impl Writer {
             Some(live) => apply_status(&what, live, api, &params, &patch, &view, &under_way).await?,
         };
         under_way.made(object.resource_version());
-        self.remember(what, Live::new(object.resource_version(), &view(&object)));
+        // A watch shows no more of an object that came and went before the answer: that is none to wait for.
+        if !under_way.may_be_gone() {
+            self.remember(what, Live::new(object.resource_version(), &view(&object)));
+        }
         Ok(object)
     }
 
@@ -165,6 +182,7 @@ impl Writer {
 
     /// Forgets what a complete list no longer shows.
     pub(crate) fn forget_unlisted(&self, what: &'static str, listed: impl Fn(&Key) -> bool) {
+        self.echoes.listed(what);
         self.lock().retain(|(known, key), _| *known != what || listed(key));
     }
 

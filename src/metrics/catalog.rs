@@ -77,6 +77,8 @@ catalog! {
         => "Address records of hosts in a zone of records mode: this cluster's own, those of the fleet, and foreign ones";
     CHANGES = Counter "gslb_bridge_provider_changes" &["provider", "action", "result"]
         => "Changes at a provider by what came of them";
+    CALLS = Counter "gslb_bridge_provider_calls" &["provider", "success"]
+        => "Requests to a grid, by the name of its provider and by whether they succeeded";
 }
 
 /// The metrics as a table for the reference page.

@@ -62,6 +62,12 @@ struct Held {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Calls {
+    provider: String,
+    success: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RuntimeInfo {
     namespace: String,
     k8gb_version: &'static str,
@@ -80,6 +86,7 @@ pub(crate) struct Metrics {
     views: Family<Peer, Gauge>,
     host_records: Family<Held, Gauge>,
     changes: Family<Change, Counter>,
+    calls: Family<Calls, Counter>,
     zone_updates: Family<Object, Counter>,
     zone_update_errors: Family<Object, Counter>,
     gslbs: Gslbs,
@@ -103,6 +110,7 @@ impl Metrics {
             views: Family::default(),
             host_records: Family::default(),
             changes: Family::default(),
+            calls: Family::default(),
             zone_updates: counter(),
             zone_update_errors: counter(),
             gslbs: Gslbs::new(placeholder, geo_tag.to_string()),
@@ -120,6 +128,7 @@ impl Metrics {
         register(registry, &catalog::PEER_VIEWS, metrics.views.clone());
         register(registry, &catalog::HOST_RECORDS, metrics.host_records.clone());
         register(registry, &catalog::CHANGES, metrics.changes.clone());
+        register(registry, &catalog::CALLS, metrics.calls.clone());
         metrics
     }
 
@@ -188,7 +197,7 @@ impl Metrics {
     ) {
         let labels = Change { provider: provider.to_string(), action, result: result.as_str() };
         self.changes.get_or_create(&labels).inc();
-        let Some(zone_delegation) = zone_delegation.filter(|_| provider.as_str() == Infoblox::ID) else {
+        let Some(zone_delegation) = zone_delegation.filter(|_| provider.kind() == Infoblox::ID) else {
             return;
         };
         let labels = object(&self.namespace, zone_delegation);
@@ -206,10 +215,27 @@ impl Metrics {
     }
 }
 
-impl CallObserver for Metrics {
+/// Counts the requests to one grid.
+#[derive(Debug)]
+pub(crate) struct GridCalls {
+    metrics: Metrics,
+    provider: String,
+}
+
+impl Metrics {
+    /// For the provider of this name.
+    pub(crate) fn of_grid(&self, provider: &str) -> GridCalls {
+        GridCalls { metrics: self.clone(), provider: provider.to_owned() }
+    }
+}
+
+impl CallObserver for GridCalls {
     fn on_call(&self, operation: Operation, success: bool, duration: Duration) {
-        let labels = Request { request: operation.as_str(), success: if success { "true" } else { "false" } };
-        self.requests.get_or_create(&labels).observe(duration.as_secs_f64());
+        let success = if success { "true" } else { "false" };
+        // k8gb's, which knows one grid only.
+        let labels = Request { request: operation.as_str(), success };
+        self.metrics.requests.get_or_create(&labels).observe(duration.as_secs_f64());
+        self.metrics.calls.get_or_create(&Calls { provider: self.provider.clone(), success }).inc();
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use gslb_core::decision::Sight;
-use gslb_core::fleet::Members;
+use gslb_core::fleet::{Members, Silent};
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::{PeerViews, Remembered, Round, State, ToldState, Transition, View};
 use gslb_core::publication::PeerSight;
@@ -180,6 +180,13 @@ impl Book {
         let plain = self.lock();
         let views = plain.peers.get(tag).into_iter().flat_map(PeerViews::iter);
         views.into_iter().any(|(_, view)| *view.state() == State::Answered)
+    }
+
+    /// The peers of which nobody hears anything, and since when.
+    pub(crate) fn silent(&self) -> Silent {
+        let plain = self.lock();
+        let peers = plain.peers.iter();
+        peers.filter_map(|(tag, views)| Some((tag.clone(), views.silent_since()?))).collect()
     }
 
     /// What is believed about a host, by peer.

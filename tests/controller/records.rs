@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gslb_bridge::config::View;
+use gslb_bridge::providers::Providers;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
@@ -27,7 +29,10 @@ fn eu(provider: &Arc<MemoryProvider>, strategy: Value) -> Cluster {
 }
 
 fn in_records_mode(cluster: Cluster, provider: &Arc<MemoryProvider>, strategy: Value) -> Cluster {
-    let cluster = cluster.with_peers().in_records_mode(provider);
+    with_application(cluster.with_peers().in_records_mode(provider), strategy)
+}
+
+fn with_application(cluster: Cluster, strategy: Value) -> Cluster {
     for server in [US, ZA] {
         cluster.dns.say(server, "localtargets-app.cloud.example.com", Says::No);
     }
@@ -90,6 +95,46 @@ async fn a_host_gets_a_record_with_the_ttl_of_the_gslb_and_no_zone_is_delegated(
         host(&provider).records.values().next()?.ttl.filter(|ttl| ttl.as_secs() == 60)
     })
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_whose_certificate_is_not_checked_is_told_as_for_a_delegation() {
+    let provider = Arc::new(MemoryProvider::new().unverified());
+    let cluster = eu(&provider, round_robin());
+    let _running = cluster.run();
+    let told = cluster.tells("app", "InSync", "True", "CertificateNotVerified").await;
+    assert!(told.contains("the certificate of the provider is not checked"), "{told}");
+    cluster.tells("app", "Ready", "True", "Ready").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_are_kept_in_the_view_of_the_one_listed_provider_and_the_log_names_it() {
+    let provider = Arc::new(MemoryProvider::new().named("core"));
+    let fleet = Cluster::alone().with_peers().setting("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu,us,za");
+    let fleet = fleet.with_file(
+        "providers: [{name: core, type: infoblox, gridHost: gm.core.example, dnsView: internal, usernameFile: /u, passwordFile: /p}]
+zones: [{zone: cloud.example.com, parentZone: example.com, negativeTtlSeconds: 30, mode: records}]
+",
+    );
+    let cluster = with_application(fleet, round_robin());
+    let internal = || "internal".to_owned();
+    let view = View { provider: "core".to_owned(), view: internal(), usual_view: internal() };
+    // Nobody sees how the write ended: reading the same view settles it.
+    provider.fail_next(
+        Operation::ReplyOfApply,
+        ProviderError::Uncertain { text: "no reply".to_owned(), source: None },
+    );
+    let _running = cluster.run_at(Providers::plain(None).with_view(view, Arc::clone(&provider) as _));
+    cluster.tells("app", "InSync", "True", "InSync").await;
+    assert_eq!(addresses(&provider), [OWN]);
+    let entries = log(&cluster);
+    let told = |entry: &Value| {
+        [&entry["spec"]["provider"], &entry["spec"]["view"], &entry["status"]["result"]].map(Value::clone)
+    };
+    assert_eq!(
+        entries.iter().map(told).collect::<Vec<_>>(),
+        [["core", "internal", "Applied"].map(Value::from)]
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use gslb_bridge::audit::Shipper;
 use gslb_bridge::config::{RawConfig, Settings};
 use gslb_bridge::daemon::{World, control};
+use gslb_bridge::providers::Providers;
 use gslb_bridge::question::Client as Questions;
 use gslb_mocks::kube::{ApiServer, JournalEntry};
 use gslb_provider_contract::Provider;
@@ -125,6 +126,14 @@ impl Cluster {
         self
     }
 
+    /// With a configuration file, which says what no variable can; of the variables, those of its settings go.
+    pub(crate) fn with_file(mut self, keys: &str) -> Self {
+        let header = "apiVersion: gslb-bridge.io/v1alpha1\nkind: Configuration\n";
+        self.settings.remove("DNS_ZONES");
+        self.file = Some(format!("{header}{keys}"));
+        self
+    }
+
     /// Starts the controller.
     pub(crate) fn run(&self) -> Running {
         self.run_with(self.provider.clone().map(|provider| provider as Arc<dyn Provider>))
@@ -132,6 +141,11 @@ impl Cluster {
 
     /// As [`Self::run`], with a provider of the test's own.
     pub(crate) fn run_with(&self, provider: Option<Arc<dyn Provider>>) -> Running {
+        self.run_at(Providers::plain(provider))
+    }
+
+    /// As [`Self::run`], with several providers.
+    pub(crate) fn run_at(&self, providers: Providers) -> Running {
         let raw = RawConfig::read(|name| self.settings.get(name).cloned());
         let raw = match &self.file {
             Some(text) => raw.and_text("gslb.yaml", text),
@@ -144,7 +158,7 @@ impl Cluster {
         let world = World {
             client: Client::new(self.api.router(), "default"),
             questions: Questions::new(self.dns.clone(), resolvers),
-            provider,
+            providers,
             shipper: Shipper::none(),
             clock: Arc::new(move || epoch + start.elapsed()),
         };

@@ -2,10 +2,12 @@
 //!
 //! A [`Roster`] holds the peers that one zone's delegation shows, over reads that may fail: who is seen is a member
 //! at once, who is missing leaves only after several reads that really said so, and silence changes nothing (F-43).
-//! [`Members`] is what everybody else asks.
+//! [`Members`] is what everybody else asks. [`Stale`] is who has been silent for so long that somebody should look, and
+//! [`Eviction`] what becomes of the wish to take one out.
 
 mod roster;
 mod sighting;
+mod stale;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +15,7 @@ use crate::name::{DomainName, GeoTag};
 
 pub use roster::{MOST_PEERS, Move, Roster};
 pub use sighting::{Sighting, Source};
+pub use stale::{Eviction, STALE_AFTER, Silent, Stale};
 
 /// The tags of the fleet, the own included.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -657,3 +657,17 @@ fn words_about_a_host_that_is_not_watched_change_nothing() {
     let peer = peer.learns(0, witness(NYC));
     assert_eq!((peer.last, &peer.views), (None, &peer_with(&[A]).views));
 }
+
+#[test]
+fn a_peer_is_silent_since_its_last_word_about_any_host_and_only_while_nothing_speaks_for_it() {
+    let since = |peer: Peer| peer.views.silent_since();
+    assert_eq!(since(lost()), Some(at(0)), "when it last named targets");
+    assert_eq!(since(lost().restarts(90_000)), Some(at(0)), "over a restart too");
+    assert_eq!(since(lost().watches(50_000, &[SHOP, A])), Some(at(0)), "a new host tells nothing");
+    assert_eq!(since(never_asked()), Some(at(0)), "since it is asked");
+    for speaks in [answered(NYC), in_silent_doubt(), held(), relayed(), down()] {
+        assert_eq!(since(speaks), None);
+    }
+    assert_eq!(since(lost().watches(8000, &[SHOP, A]).hears_about(A, 8000, [no_with_authority()])), None);
+    assert_eq!(since(peer_with(&[])), None, "no host is asked for");
+}

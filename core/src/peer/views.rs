@@ -19,9 +19,14 @@ const TOGETHER_WITHIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// The views of all hosts of one peer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PeerViews {
-    views: BTreeMap<DomainName, View>,
-    holds: BTreeMap<DomainName, SignedDuration>,
+pub struct PeerViews(BTreeMap<DomainName, Watched>);
+
+/// One host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Watched {
+    view: View,
+    /// How long evidence may hold its last word.
+    hold: SignedDuration,
 }
 
 /// What of a view survives a restart: stored at transitions only.
@@ -41,42 +46,52 @@ pub struct Remembered {
 impl PeerViews {
     /// The view of a host.
     pub fn get(&self, host: &DomainName) -> Option<&View> {
-        self.views.get(host)
+        self.0.get(host).map(|watched| &watched.view)
+    }
+
+    /// Since when the peer gives no word for any host, and nothing else speaks for it: when it last named targets, or
+    /// since it is asked if it never did. Nothing while there is a word for one host, a "no" included, or no host.
+    pub fn silent_since(&self) -> Option<Timestamp> {
+        let silent = |watched: &Watched| matches!(watched.view.state, State::Lost(_) | State::Unknown { .. });
+        if !self.0.values().all(silent) {
+            return None;
+        }
+        let heard = self.0.values().filter_map(|watched| Some(watched.view.last_word.as_ref()?.at)).max();
+        heard.or_else(|| self.0.values().map(|watched| watched.view.since).min())
     }
 
     /// All views, by host.
     pub fn iter(&self) -> impl Iterator<Item = (&DomainName, &View)> {
-        self.views.iter()
+        self.0.iter().map(|(host, watched)| (host, &watched.view))
     }
 
     /// Keeps exactly these hosts, each with the time that evidence may hold its last word.
     pub fn watch(&mut self, hosts: &BTreeMap<DomainName, SignedDuration>, now: Timestamp) {
-        self.views.retain(|host, _| hosts.contains_key(host));
-        for host in hosts.keys() {
-            self.views.entry(host.clone()).or_insert_with(|| View::new(now));
+        self.0.retain(|host, _| hosts.contains_key(host));
+        for (host, hold) in hosts {
+            let new = || Watched { view: View::new(now), hold: *hold };
+            self.0.entry(host.clone()).or_insert_with(new).hold = *hold;
         }
-        self.holds.clone_from(hosts);
     }
 
     /// Takes in a round about one host; nothing happens for a host that is not watched.
     pub fn hear(&mut self, host: &DomainName, round: &Round, now: Timestamp) -> Option<Transition> {
-        let transition = self.views.get_mut(host)?.hear(round.verdict(), now);
+        let transition = self.0.get_mut(host)?.view.hear(round.verdict(), now);
         self.mark_together(host);
         Some(transition)
     }
 
     /// Takes in what others say about one host.
     pub fn consider(&mut self, host: &DomainName, evidence: Evidence, now: Timestamp) -> Option<Transition> {
-        let hold = self.hold(host);
-        Some(self.views.get_mut(host)?.consider(evidence, hold, now))
+        let Watched { view, hold } = self.0.get_mut(host)?;
+        Some(view.consider(evidence, *hold, now))
     }
 
     /// Lets time pass for all hosts; gives those that changed.
     pub fn tick(&mut self, now: Timestamp) -> Vec<(DomainName, Transition)> {
         let mut changed = Vec::new();
-        for (host, view) in &mut self.views {
-            let hold = self.holds.get(host).copied().unwrap_or_default();
-            let transition = view.tick(hold, now);
+        for (host, Watched { view, hold }) in &mut self.0 {
+            let transition = view.tick(*hold, now);
             if transition.decisive || transition.renamed {
                 changed.push((host.clone(), transition));
             }
@@ -86,28 +101,28 @@ impl PeerViews {
 
     /// Hosts to ask again now, outside the sweep.
     pub fn due(&self, now: Timestamp) -> Vec<DomainName> {
-        let doubted = self.views.iter().filter(|(_, view)| matches!(view.state, State::Doubt(_)));
+        let doubted = self.0.iter().filter(|(_, watched)| matches!(watched.view.state, State::Doubt(_)));
         doubted
-            .filter(|(host, view)| view.next_look(self.hold(host)).is_some_and(|at| at <= now))
+            .filter(|(_, watched)| watched.next_look().is_some_and(|at| at <= now))
             .map(|(host, _)| host.clone())
             .collect()
     }
 
     /// When [`Self::due`] or [`Self::tick`] will next have something to say.
     pub fn next_look(&self) -> Option<Timestamp> {
-        self.views.iter().filter_map(|(host, view)| view.next_look(self.hold(host))).min()
+        self.0.values().filter_map(Watched::next_look).min()
     }
 
     /// What to store.
     pub fn remember(&self) -> BTreeMap<DomainName, Remembered> {
-        let known = self.views.iter().filter(|(_, view)| !matches!(view.state, State::Unknown { .. }));
+        let known = self.iter().filter(|(_, view)| !matches!(view.state, State::Unknown { .. }));
         known.map(|(host, view)| (host.clone(), Remembered::of(view))).collect()
     }
 
     /// Puts back what was stored, for hosts that were not heard since.
     pub fn restore(&mut self, stored: &BTreeMap<DomainName, Remembered>, now: Timestamp) {
         for (host, remembered) in stored {
-            if let Some(view) = self.views.get_mut(host)
+            if let Some(Watched { view, .. }) = self.0.get_mut(host)
                 && matches!(view.state, State::Unknown { .. })
                 && let Some(restored) = remembered.view(view.asked, now)
             {
@@ -116,18 +131,14 @@ impl PeerViews {
         }
     }
 
-    fn hold(&self, host: &DomainName) -> SignedDuration {
-        self.holds.get(host).copied().unwrap_or_default()
-    }
-
     /// Marks the doubts of all hosts that vanished together with this one, if they are that many. The mark stays:
     /// the first host that is back must not make the others look like single deaths.
     fn mark_together(&mut self, host: &DomainName) {
-        let Some(since) = self.views.get_mut(host).and_then(vanished).map(|doubt| doubt.since) else {
+        let Some(since) = self.0.get_mut(host).and_then(vanished).map(|doubt| doubt.since) else {
             return;
         };
         let mut doubts: Vec<&mut Doubt> = self
-            .views
+            .0
             .values_mut()
             .filter_map(vanished)
             .filter(|other| since.duration_since(other.since).abs() <= TOGETHER_WITHIN)
@@ -138,9 +149,15 @@ impl PeerViews {
     }
 }
 
+impl Watched {
+    fn next_look(&self) -> Option<Timestamp> {
+        self.view.next_look(self.hold)
+    }
+}
+
 /// The doubt of a host that the peer, or one of its addresses, denied.
-fn vanished(view: &mut View) -> Option<&mut Doubt> {
-    match &mut view.state {
+fn vanished(watched: &mut Watched) -> Option<&mut Doubt> {
+    match &mut watched.view.state {
         State::Doubt(doubt) if !matches!(doubt.cause, DoubtCause::NoWord(_)) => Some(doubt),
         State::Doubt(_)
         | State::Unknown { .. }

@@ -2,10 +2,11 @@ use gslb_core::change::Change;
 use gslb_core::delegation::{Delegation, Presence};
 use gslb_core::history::History;
 use gslb_core::limits::{Limits, Refusal};
+use gslb_core::name::GeoTag;
 use gslb_core::plan::{Plan, plan};
 use gslb_core::ttl::Ttl;
 
-use crate::given::{EU, FOREIGN, US, ZONE, at, delegation, eu, name, wants};
+use crate::given::{EU, FOREIGN, US, ZA, ZONE, at, delegation, eu, name, wants};
 
 fn limits() -> Limits {
     Limits::for_zones(vec![eu()])
@@ -43,6 +44,25 @@ fn a_change_that_touches_somebody_elses_entry_is_refused() {
     ] {
         assert_eq!(refused(change), "NotOurs");
     }
+}
+
+#[test]
+fn the_entry_of_an_evicted_cluster_may_go_as_a_whole_while_ours_stays() {
+    let (ours, us): (_, (&str, &[&str])) =
+        ((EU, ["192.0.2.53"].as_slice()), (US, &["198.51.100.53", "198.51.100.54"]));
+    let za: (&str, &[&str]) = (ZA, &["203.0.113.53"]);
+    let refusal = |before: &[_], after: &[_]| {
+        let limits = limits().evicting([GeoTag::parse("us").unwrap()].into());
+        let change = Change::Replace { before: delegation(before), after: delegation(after) };
+        of(vec![change]).approve(&limits).err().map(|refusal| refusal.reason())
+    };
+    assert_eq!(refusal(&[ours, us, za], &[ours, za]), None);
+    assert_eq!(refusal(&[us, za], &[ours, za]), None, "with our own entry it may come");
+    assert_eq!(refusal(&[ours, us, za], &[ours, us]), Some("NotOurs"), "somebody else");
+    assert_eq!(refusal(&[ours, us], &[ours, (US, &["198.51.100.53"])]), Some("NotOurs"), "a part");
+    assert_eq!(refusal(&[ours, us, za], &[za]), Some("NotOurs"), "and we leave too");
+    let others = [za, (FOREIGN, &[]), ("gslb-ns-us-cloud.example.com", us.1)];
+    assert_eq!(refusal(&[&others[..], &[ours]].concat(), &[ours, za, others[1]]), None);
 }
 
 #[test]

@@ -42,6 +42,25 @@ fn equal_sets_need_no_change() {
 }
 
 #[test]
+fn a_cluster_is_taken_out_when_somebody_asks_for_it_and_nobody_else_with_it() {
+    let evicting = |desired: DesiredDelegation| desired.evicting([GeoTag::parse("us").unwrap()].into());
+    let all: [(&str, &[&str]); 4] =
+        [(EU, &["192.0.2.53"]), (US, &["198.51.100.53"]), (ZA, &["203.0.113.53"]), (FOREIGN, &[])];
+    let plan = planned(&evicting(wants(&["192.0.2.53"])), &seen(&all));
+    let after = delegation(&[all[0], all[2], all[3]]);
+    assert_eq!(plan.changes, [Change::Replace { before: delegation(&all), after }]);
+    assert_eq!(
+        plan.findings.last().unwrap().to_string(),
+        "gslb-ns-us-cloud.example.com is taken out of delegation cloud.example.com, as the annotation gslb-bridge.io/evict of the ZoneDelegation asks for"
+    );
+    let leaves = planned(&evicting(withdraws()), &seen(&all[..2]));
+    let after = delegation(&all[1..2]);
+    assert_eq!(leaves.changes, [Change::Replace { before: delegation(&all[..2]), after }], "who leaves");
+    let own = evicting(wants(&["192.0.2.53"])).with_peers([name(US)].into(), [].into());
+    assert_eq!(planned(&own, &seen(&[all[0], (US, &[])])).changes, [], "an object of our own");
+}
+
+#[test]
 fn a_foreign_name_server_is_named_and_kept() {
     let plan = planned(&wants(&["192.0.2.53"]), &seen(&[(EU, &["192.0.2.53"]), (FOREIGN, &["203.0.113.1"])]));
     assert_eq!(plan.changes, []);

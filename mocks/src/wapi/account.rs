@@ -14,6 +14,7 @@ pub struct Account {
     pub(crate) may_write: bool,
     pub(crate) hidden_views: BTreeSet<String>,
     pub(crate) needs_approval: bool,
+    pub(crate) reads_admins: bool,
 }
 
 impl Account {
@@ -27,6 +28,7 @@ impl Account {
             may_write: true,
             hidden_views: BTreeSet::new(),
             needs_approval: false,
+            reads_admins: false,
         }
     }
 
@@ -63,6 +65,21 @@ impl Account {
     pub fn needs_approval(mut self) -> Self {
         self.needs_approval = true;
         self
+    }
+
+    /// It may read administrators, their groups and permissions, as superusers do.
+    #[must_use]
+    pub fn reading_admins(mut self) -> Self {
+        self.reads_admins = true;
+        self
+    }
+
+    /// The group that it is in: that of all superusers, or one of its own.
+    pub fn group(&self) -> String {
+        match self.superuser {
+            true => super::admins::SUPERUSERS.to_owned(),
+            false => format!("{}-group", self.name),
+        }
     }
 
     pub(crate) fn sees(&self, view: &str) -> bool {
@@ -107,6 +124,8 @@ pub struct Rules {
     pub blank_after_comma: bool,
     /// The text when someone else holds the lock; the real one is not known.
     pub locked_text: String,
+    /// The text when a task waits for approval or for its time on the same object; the real one is not known.
+    pub pending_text: String,
     /// The grid is a read-only candidate: writes are refused. The real text is not known.
     pub read_only_candidate: bool,
     /// Enforce attributes flagged `M` over the API; NIOS 9.0 does so in its own pages only.
@@ -121,6 +140,7 @@ impl Default for Rules {
             accepts_delegation_below_delegation: false,
             blank_after_comma: true,
             locked_text: "The zone is locked by another administrator.".to_owned(),
+            pending_text: "The object has a pending task.".to_owned(),
             read_only_candidate: false,
             enforces_mandatory_attributes: false,
         }

@@ -55,7 +55,13 @@ pub(crate) fn search(
 }
 
 fn is_visible(object: &Object, account: &Account) -> bool {
-    object.kind.field("view").is_none() || account.sees(object.text("view"))
+    if !super::admins::may_see(object.kind, account) {
+        return false;
+    }
+    match object.kind.name {
+        "view" => account.sees(object.text("name")),
+        _ => object.kind.field("view").is_none() || account.sees(object.text("view")),
+    }
 }
 
 fn passes(store: &Store, object: &Object, filter: &Filter) -> bool {

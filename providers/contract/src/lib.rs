@@ -2,15 +2,17 @@
 //!
 //! [`provider`] has the two traits: who holds an [`Observe`] cannot write, and only an
 //! [`ApprovedChange`](gslb_core::limits::ApprovedChange) can be applied. [`error`] has one variant for each thing
-//! that a caller does differently. [`battery`] is the test suite that every adapter passes, [`record_battery`] that of
-//! those that hold the records of hosts.
+//! that a caller does differently. [`finding`] is what a look at a backend tells people. [`battery`] is the test suite
+//! that every adapter passes, [`record_battery`] that of those that hold the records of hosts.
 
 pub mod battery;
 pub mod error;
+pub mod finding;
 pub mod provider;
 pub mod record_battery;
 
 pub use error::{ProviderError, Retry};
+pub use finding::{Finding, Severity};
 pub use provider::{
     Approval, Capabilities, Disposition, Observe, Provider, ProviderId, Receipt, Scope, Service,
 };

@@ -52,7 +52,12 @@ impl ExternalDns {
     pub fn new(client: Client, namespace: &str, field_manager: &str) -> Self {
         Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: true, restarts: false, records: false },
+            capabilities: Capabilities {
+                own_object: true,
+                restarts: false,
+                unverified: false,
+                records: false,
+            },
             api: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
             field_manager: field_manager.to_owned(),

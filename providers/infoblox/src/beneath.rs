@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 use crate::answer::Failure;
 use crate::client::{BATCH, Request};
 use crate::provider::{Infoblox, query};
+use crate::secrets::short;
+use crate::wire::ZONE_DELEGATED;
 
 /// Kinds of objects that stand at a name, and the field with that name. All of them can be searched for by pattern.
 const KINDS: [(&str, &str); 16] = [
@@ -35,7 +37,7 @@ const KINDS: [(&str, &str); 16] = [
     ("record:tlsa", "name"),
     ("record:txt", "name"),
     ("zone_auth", "fqdn"),
-    ("zone_delegated", "fqdn"),
+    (ZONE_DELEGATED, "fqdn"),
     ("zone_forward", "fqdn"),
     ("zone_stub", "fqdn"),
 ];
@@ -85,7 +87,18 @@ impl Infoblox {
     }
 
     /// What stands at and beneath the name, of all [`KINDS`].
+    ///
+    /// # Errors
+    /// [`ProviderError::Stale`] if somebody, perhaps another cluster, delegated the zone since it was found absent.
     pub(crate) async fn look_beneath(&self, zone: &DomainName) -> Result<Beneath, Failure> {
+        let (objects, more) = self.search_beneath(zone).await?;
+        if objects.contains(&described(ZONE_DELEGATED, zone.as_str())) {
+            return Err(Failure::last(ProviderError::Stale { zone: zone.clone() }));
+        }
+        Ok(Beneath::new(objects, more))
+    }
+
+    async fn search_beneath(&self, zone: &DomainName) -> Result<(BTreeSet<String>, bool), Failure> {
         match self.client.send(&batch(zone, self.view())).await {
             Ok(reply) => {
                 let found: Vec<Vec<Value>> = self.parse(reply)?;
@@ -95,18 +108,18 @@ impl Infoblox {
                     );
                 }
                 let objects = found.iter().zip(KINDS).flat_map(|(hits, kind)| named(hits, kind)).collect();
-                Ok(Beneath::new(objects, false))
+                Ok((objects, false))
             }
             Err(Failure { error: ProviderError::Refused { .. }, .. }) => self.look_kind_by_kind(zone).await,
             Err(failure) => Err(failure),
         }
     }
 
-    async fn look_kind_by_kind(&self, zone: &DomainName) -> Result<Beneath, Failure> {
+    async fn look_kind_by_kind(&self, zone: &DomainName) -> Result<(BTreeSet<String>, bool), Failure> {
         let reads = KINDS.map(|kind| self.look_for(zone, kind));
         let found: Vec<Hits> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
         let more = found.iter().any(|hits| hits.more);
-        Ok(Beneath::new(found.into_iter().flat_map(|hits| hits.objects).collect(), more))
+        Ok((found.into_iter().flat_map(|hits| hits.objects).collect(), more))
     }
 
     async fn look_for(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Hits, Failure> {
@@ -159,8 +172,12 @@ pub(crate) fn pattern(zone: &DomainName) -> String {
 }
 
 fn named(hits: &[Value], (kind, field): (&str, &str)) -> Vec<String> {
-    let name = |hit: &Value| hit.get(field).and_then(Value::as_str).unwrap_or("without a name").to_owned();
-    hits.iter().map(|hit| format!("{kind} {}", name(hit))).collect()
+    let name = |hit: &Value| short(hit.get(field).and_then(Value::as_str).unwrap_or("without a name"));
+    hits.iter().map(|hit| described(kind, &name(hit))).collect()
+}
+
+fn described(kind: &str, name: &str) -> String {
+    format!("{kind} {name}")
 }
 
 fn is_unknown_kind(failure: &Failure, kind: &str) -> bool {

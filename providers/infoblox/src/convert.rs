@@ -7,6 +7,7 @@ use gslb_core::delegation::{Delegation, ObservedDelegation, Obstacle, Presence, 
 use gslb_core::name::DomainName;
 use gslb_core::ttl::Ttl;
 
+use crate::secrets::short;
 use crate::swap::REVISION;
 use crate::wire::{ExtServer, ZoneDelegated};
 
@@ -60,8 +61,9 @@ fn ttl(found: &ZoneDelegated) -> Option<Ttl> {
 }
 
 fn obstacles(found: &ZoneDelegated) -> BTreeSet<Obstacle> {
-    let locked = || Obstacle::Locked { by: found.locked_by.clone().filter(|by| !by.is_empty()) };
-    let group = found.ns_group.clone().filter(|name| !name.is_empty());
+    let locked =
+        || Obstacle::Locked { by: found.locked_by.as_deref().map(short).filter(|by| !by.is_empty()) };
+    let group = found.ns_group.as_deref().map(short).filter(|name| !name.is_empty());
     let all = [
         (found.locked == Some(true)).then(locked),
         (found.disable == Some(true)).then_some(Obstacle::Disabled),

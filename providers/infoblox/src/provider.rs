@@ -7,13 +7,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
+use gslb_core::claim::Claimant;
 use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::records::{ApprovedRecordChange, ObservedHost, ZoneRecords};
 use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
-    Service,
+    Approval, Capabilities, Disposition, Finding, Observe, Provider, ProviderError, ProviderId, Receipt,
+    Scope, Service,
 };
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -26,26 +27,29 @@ use crate::client::{Client, Request};
 use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
+use crate::recording::Tape;
 use crate::revision::Revisions;
+use crate::secrets::short;
 use crate::settings::{Settings, SetupError};
 use crate::task::Task;
 use crate::wire::{
-    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
+    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneAuth, ZoneDelegated, written_reference,
 };
 
 /// What a grid may need beyond the time-out of a request: some for its own queue and for the way there. A request
 /// that it carries out even later would have had no reply in time either. No outside reference.
 const AFTERMATH_MARGIN: Duration = Duration::from_secs(5);
 
-/// Delegations in one DNS view of one grid: one connection pool and one session.
+/// Delegations in one DNS view of one grid. All views of a grid share one connection pool and one session.
 pub struct Infoblox {
     id: ProviderId,
     capabilities: Capabilities,
-    pub(crate) client: Client,
+    view: String,
+    pub(crate) client: Arc<Client>,
     pub(crate) absences: Absences,
-    pub(crate) revisions: Revisions,
+    pub(crate) revisions: Arc<Revisions>,
     /// What is known of the attributes of records mode.
-    pub(crate) claims: Revisions,
+    pub(crate) claims: Arc<Revisions>,
     /// Writes that became tasks for somebody to approve, by zone.
     pub(crate) tasks: Mutex<BTreeMap<DomainName, Task>>,
 }
@@ -66,13 +70,50 @@ impl Infoblox {
     ) -> Result<Self, SetupError> {
         Ok(Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: false, restarts: settings.restarts, records: true },
-            client: Client::new(settings, memory, observer)?,
+            capabilities: Capabilities {
+                own_object: false,
+                restarts: settings.restarts,
+                unverified: !settings.verifies,
+                records: true,
+            },
+            view: settings.view.clone(),
+            client: Arc::new(Client::new(settings, memory, observer)?),
             absences: Absences::default(),
-            revisions: Revisions::default(),
-            claims: Revisions::default(),
+            revisions: Arc::default(),
+            claims: Arc::default(),
             tasks: Mutex::default(),
         })
+    }
+
+    /// Notes every exchange from now on.
+    pub(crate) fn taped(mut self, tape: Arc<Tape>) -> Self {
+        // No other view shares the client yet.
+        if let Some(client) = Arc::get_mut(&mut self.client) {
+            client.tape = Some(tape);
+        }
+        self
+    }
+
+    /// The same grid under a name of its own.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { id: ProviderId::named(Self::ID, name), ..self }
+    }
+
+    /// Another view of the same grid, as the same account in the same session. What is known of zones is each view's
+    /// own.
+    #[must_use]
+    pub fn in_view(&self, view: &str) -> Self {
+        Self {
+            id: self.id.clone(),
+            capabilities: self.capabilities.clone(),
+            view: view.to_owned(),
+            client: Arc::clone(&self.client),
+            absences: Absences::default(),
+            revisions: Arc::clone(&self.revisions),
+            claims: Arc::clone(&self.claims),
+            tasks: Mutex::default(),
+        }
     }
 
     /// Ends the session at the grid, if there is one. Call it when the daemon stops.
@@ -84,7 +125,7 @@ impl Infoblox {
     }
 
     pub(crate) fn view(&self) -> &str {
-        &self.client.settings().view
+        &self.view
     }
 
     /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57), which
@@ -140,7 +181,11 @@ impl Infoblox {
         }
         for holder in holders {
             let target = search(ZONE_AUTH, &holder, self.view(), "fqdn");
-            let hits: Vec<Value> = self.parse(self.client.read(target).await?)?;
+            let hits: Vec<ZoneAuth> = self.parse(self.client.read(target).await?)?;
+            if let Some(other) = hits.iter().find(|hit| !hit.fqdn.eq_ignore_ascii_case(holder.as_str())) {
+                let other = short(&other.fqdn);
+                return Err(self.unexpected(&format!("gave zone {other} when it was asked for {holder}")));
+            }
             if !hits.is_empty() {
                 self.absences.confirm(name, now);
                 return Ok(true);
@@ -164,12 +209,19 @@ impl Infoblox {
         found: Option<&ZoneDelegated>,
         zone: &DomainName,
     ) -> Result<Presence, ProviderError> {
-        convert::presence(found, zone).map_err(unreadable)
+        convert::presence(found, zone).map_err(|entry| self.unreadable(&entry))
     }
 
     pub(crate) fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
-        serde_json::from_value(reply)
-            .map_err(|error| self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}")))
+        serde_json::from_value(reply).map_err(|error| {
+            // The error repeats what stands there.
+            let error = self.client.secrets.quote(&error.to_string());
+            self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}"))
+        })
+    }
+
+    fn unreadable(&self, entry: &Unreadable) -> ProviderError {
+        ProviderError::Unexpected { text: self.client.secrets.quote(&entry.to_string()) }
     }
 
     pub(crate) fn unexpected(&self, what: &str) -> Failure {
@@ -185,9 +237,13 @@ impl Infoblox {
             Err(failure) => match failure.kind {
                 Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
                 Kind::Passing | Kind::Slow => self.settle(change, failure).await,
-                Kind::ReferenceGone | Kind::Untaken | Kind::Elsewhere | Kind::Final | Kind::Here => {
-                    Err(failure.error)
-                }
+                Kind::ReferenceGone
+                | Kind::Untaken
+                | Kind::Elsewhere
+                | Kind::Final
+                | Kind::Untrusted
+                | Kind::Version
+                | Kind::Here => Err(failure.error),
             },
         }
     }
@@ -278,6 +334,10 @@ impl Observe for Infoblox {
         };
         beneath.await.map_err(|failure| failure.error)
     }
+
+    async fn inspect(&self, zones: &[Claimant]) -> Vec<Finding> {
+        self.examine(zones).await
+    }
 }
 
 #[async_trait]
@@ -302,8 +362,9 @@ impl Provider for Infoblox {
             Change::Create { .. } if self.has_revisions().await? => Some(self.new_revision()?),
             Change::Create { .. } | Change::Replace { .. } | Change::Delete { .. } => None,
         };
-        let write =
-            lower(change, found.as_ref(), self.view(), revision).map_err(unreadable)?.ok_or_else(stale)?;
+        let write = lower(change, found.as_ref(), self.view(), revision)
+            .map_err(|entry| self.unreadable(&entry))?
+            .ok_or_else(stale)?;
         match (write, found) {
             (Write::Create { body }, _) => self.create(change, body).await,
             (Write::Edit(edit), Some(found)) => self.swap(change, found, edit).await,
@@ -329,6 +390,8 @@ impl Provider for Infoblox {
             | Kind::Untaken
             | Kind::Elsewhere
             | Kind::Final
+            | Kind::Untrusted
+            | Kind::Version
             | Kind::Here => failure.error,
         })
     }
@@ -356,10 +419,6 @@ fn is_held(presence: &Presence) -> bool {
 
 pub(crate) fn done(reference: String, presence: Presence) -> Receipt {
     Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
-}
-
-fn unreadable(entry: Unreadable) -> ProviderError {
-    ProviderError::Unexpected { text: entry.to_string() }
 }
 
 fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {

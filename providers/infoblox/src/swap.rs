@@ -20,7 +20,7 @@ use crate::client::{BATCH, Request};
 use crate::entries::{rebase, same};
 use crate::lower::{Edit, restored};
 use crate::provider::{Infoblox, query};
-use crate::wire::{ExtServer, RETURN_FIELDS, SCHEDULED_TASK, ZONE_DELEGATED, ZoneDelegated};
+use crate::wire::{Definition, ExtServer, RETURN_FIELDS, SCHEDULED_TASK, ZONE_DELEGATED, ZoneDelegated};
 
 /// Name of the extensible attribute, of type STRING, that counts our writes. An operator defines it; we never do.
 pub(crate) const REVISION: &str = "GslbBridgeRevision";
@@ -70,16 +70,19 @@ impl Infoblox {
         if let Some(known) = self.revisions.known(now) {
             return Ok(known);
         }
-        let target = query("extensibleattributedef", &[("name", REVISION), ("_return_fields", "name")]);
-        let known = self.defines(&target).await?;
+        let known = self.defines(REVISION).await?;
         self.revisions.learn(known, now);
         Ok(known)
     }
 
-    /// Whether a search for definitions finds one.
-    pub(crate) async fn defines(&self, target: &str) -> Result<bool, ProviderError> {
-        match self.client.read(target.to_owned()).await {
-            Ok(found) => Ok(!self.parse::<Vec<Value>>(found).map_err(|failure| failure.error)?.is_empty()),
+    /// Whether an operator defined the attribute of exactly this name.
+    pub(crate) async fn defines(&self, name: &str) -> Result<bool, ProviderError> {
+        let target = query("extensibleattributedef", &[("name", name), ("_return_fields", "name")]);
+        match self.client.read(target).await {
+            Ok(found) => {
+                let found: Vec<Definition> = self.parse(found).map_err(|failure| failure.error)?;
+                Ok(found.iter().any(|definition| definition.name == name))
+            }
             // Who may not see definitions goes without.
             Err(Failure { error: ProviderError::Refused { .. }, .. }) => Ok(false),
             Err(failure) => Err(failure.error),
@@ -105,7 +108,9 @@ impl Infoblox {
         let zone = change.zone();
         match failure.kind {
             Kind::Passing | Kind::Slow => return self.settle(change, failure).await,
-            Kind::Untaken | Kind::Elsewhere | Kind::Here => return Err(failure.error),
+            Kind::Untaken | Kind::Elsewhere | Kind::Untrusted | Kind::Version | Kind::Here => {
+                return Err(failure.error);
+            }
             Kind::ReferenceGone | Kind::Duplicate | Kind::Final => {}
         }
         if !matches!(failure.error, ProviderError::Refused { .. }) {

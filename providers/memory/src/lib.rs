@@ -63,9 +63,20 @@ impl MemoryProvider {
     pub fn new() -> Self {
         Self {
             id: ProviderId::new("memory"),
-            capabilities: Capabilities { own_object: false, restarts: false, records: true },
+            capabilities: Capabilities {
+                own_object: false,
+                restarts: false,
+                unverified: false,
+                records: true,
+            },
             state: Mutex::default(),
         }
+    }
+
+    /// The same, under a name of its own.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { id: ProviderId::named("memory", name), ..self }
     }
 
     /// The same, allowed to restart services.
@@ -79,6 +90,13 @@ impl MemoryProvider {
     #[must_use]
     pub fn without_records(mut self) -> Self {
         self.capabilities.records = false;
+        self
+    }
+
+    /// The same, believing whoever answers in its place.
+    #[must_use]
+    pub fn unverified(mut self) -> Self {
+        self.capabilities.unverified = true;
         self
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::nearest::advice_of;
 use super::yaml::{Content as Yaml, Node};
 use super::{ConfigFile, Content, Element, ZoneEntry};
-use crate::config::catalog::{Form, MODE, ZONE_KEYS};
+use crate::config::catalog::{Form, MODE, PUBLISH, ZONE_KEYS};
 use crate::config::problem::quoted;
 use crate::config::value::Value;
 
@@ -49,6 +49,7 @@ impl ConfigFile {
             return None;
         };
         let mut fields = [const { None }; ZONE_KEYS.len()];
+        let mut publish = None;
         let mut seen = BTreeMap::new();
         let mut mode = None;
         for (key, value) in entries {
@@ -60,8 +61,12 @@ impl ConfigFile {
                 mode = self.take_field(MODE, &path, value);
                 continue;
             }
+            if key.name == PUBLISH {
+                publish = self.take_publish(&path, value);
+                continue;
+            }
             let Some(place) = ZONE_KEYS.iter().position(|known| *known == key.name) else {
-                let known = [ZONE_KEYS.as_slice(), &[MODE]].concat();
+                let known = [ZONE_KEYS.as_slice(), &[MODE, PUBLISH]].concat();
                 self.tell(Some(key.at), Some(&path), "is not a known key", advice_of(&key.name, &known));
                 continue;
             };
@@ -74,7 +79,7 @@ impl ConfigFile {
             }
         }
         let [Some(Some(parent)), Some(Some(zone)), Some(Some(ttl))] = fields else { return None };
-        Some(ZoneEntry { index, at: node.at, fields: [parent, zone, ttl], mode })
+        Some(ZoneEntry { index, at: node.at, fields: [parent, zone, ttl], mode, publish })
     }
 
     /// Nothing if it was refused.

@@ -38,8 +38,8 @@ pub(crate) struct EndpointFacts {
     pub(crate) marked: bool,
     /// The strategy that is in force, as it was written.
     pub(crate) raw_in_force: Option<gslb::Strategy>,
-    /// Host records by name.
-    pub(crate) standing: BTreeMap<DomainName, Standing>,
+    /// Host records by name: one or a few, of thousands of objects, for which a map would be mostly room.
+    pub(crate) standing: Box<[(DomainName, Standing)]>,
     /// Hosts without a record that every cluster denies.
     pub(crate) down: BTreeSet<DomainName>,
 }
@@ -88,13 +88,13 @@ impl EndpointFacts {
             Ok(object) if is_of_a_gslb(&object.metadata) || is_left_behind(&object.metadata) => {
                 Self::from(object)
             }
-            Ok(object) => Self::foreign(object.metadata),
-            Err(invalid) => Self::foreign(invalid.metadata),
+            Ok(object) => Self::of_metadata(object.metadata),
+            Err(invalid) => Self::of_metadata(invalid.metadata),
         }
     }
 
-    /// One of which only its existence counts.
-    fn foreign(metadata: ObjectMeta) -> Self {
+    /// One of which only counts that it is there, and whose it is.
+    pub(crate) fn of_metadata(metadata: ObjectMeta) -> Self {
         let (owner, marked) = (Owner::read(&metadata), is_marked(&metadata));
         let live = Live::new(metadata.resource_version, &Value::Null);
         Self {
@@ -103,7 +103,7 @@ impl EndpointFacts {
             owner,
             marked,
             raw_in_force: None,
-            standing: BTreeMap::new(),
+            standing: Box::default(),
             down: BTreeSet::new(),
         }
     }

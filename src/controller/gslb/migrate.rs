@@ -11,6 +11,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::{NamespaceResourceScope, PartialObjectMeta};
+use kube::runtime::events::EventType;
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -77,7 +78,9 @@ async fn retire(pass: &Pass, seen: &Legacy, gslb: Served<'_>) -> kube::Result<()
             return Ok(());
         }
     }
-    report::retired(context, gslb, ready(retirement, &key), retirement == Retirement::Abandoned).await
+    report::retired(context, gslb, ready(retirement, &key), retirement == Retirement::Abandoned)
+        .await
+        .map(drop)
 }
 
 /// Whether its status says already that nobody serves it.
@@ -278,7 +281,7 @@ async fn tell(pass: &Pass, key: &Key, gslb: Served<'_>, word: Word) {
                 "Gslb {key} of group {} was made and takes over; this one may be deleted once that one is Ready",
                 Group::Canonical.as_str()
             );
-            announcer.inform("LegacyMigrated", note, &object).await;
+            announcer.say(EventType::Normal, "LegacyMigrated", note, &object).await;
             return;
         }
         Word::Ignored => (

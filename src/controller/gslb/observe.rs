@@ -83,7 +83,7 @@ pub(crate) fn observe<'a>(
             taken: BTreeMap::new(),
             peers: BTreeMap::new(),
             waiting: BTreeSet::new(),
-            standing: endpoint.as_ref().map(|facts| facts.standing.clone()).unwrap_or_default(),
+            standing: endpoint.iter().flat_map(|facts| facts.standing.iter().cloned()).collect(),
             standing_down: endpoint.as_ref().map(|facts| facts.down.clone()).unwrap_or_default(),
             own: context.settings.geo_tag.clone(),
             members,

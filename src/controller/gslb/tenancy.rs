@@ -61,7 +61,7 @@ impl Reader<'_> {
             known.iter().filter_map(|server| DomainName::parse(&server.host).ok()).collect();
         let published = self.context.endpoints.get(&self.gslb.key);
         let ours = published.filter(EndpointFacts::is_of_a_gslb);
-        hosts.extend(ours.into_iter().flat_map(|facts| facts.standing.into_keys()));
+        hosts.extend(ours.into_iter().flat_map(|facts| facts.standing.into_iter().map(|(host, _)| host)));
         Tenancy::Unread { namespace: namespace.to_owned(), why, hosts }
     }
 

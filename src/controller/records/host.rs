@@ -7,20 +7,21 @@ use gslb_core::change::Traced;
 use gslb_core::changelog::{Action, Intent, ObjectRef, Proposal, Who};
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::doubling::Doubling;
+use gslb_core::outlet::Outlet;
 use gslb_core::records::{
     ApprovedRecordChange, ApprovedRecordPlan, Challenges, DesiredHost, Evidence, ObservedHost, RecordChange,
     RecordFinding, RecordLimits, plan,
 };
 use gslb_core::zone::Zone;
-use gslb_provider_contract::{Approval, Disposition, ProviderError};
+use gslb_provider_contract::{Approval, Disposition, Provider, ProviderError};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::visit::{Memory, is_of_one_host};
 use super::wants::Want;
 use crate::audit::AuditError;
+use crate::controller::Pass;
 use crate::controller::ledger::{Notary, Stop, Subject, last_waiting, pause_after};
-use crate::controller::{Pass, Provision};
 
 /// Reason of a host whose records are as wanted, with nothing else to tell.
 pub(super) const IN_SYNC: &str = "InSync";
@@ -168,6 +169,7 @@ impl HostVisit<'_> {
             object,
             why,
             provider: self.notary.provider.id().to_string(),
+            view: self.notary.outlet.view().map(str::to_owned),
             zone: self.zone.name().to_string(),
             action,
             before: change.before().map(|before| json!(before)),
@@ -233,13 +235,13 @@ fn bad(reason: &'static str, message: String) -> Condition {
 /// the decision is another one. Gives why nothing may be written.
 pub(super) async fn look_at_approval(
     pass: &Pass,
-    (provider, _): &Provision,
+    (provider, outlet): (&dyn Provider, &Outlet),
     zone: &Zone,
     memory: &mut Memory,
 ) -> Result<Option<String>, Stop> {
     let recalls = !memory.log_recalled;
     if recalls {
-        memory.waiting = recall(pass, provider.id().as_str(), zone).await?;
+        memory.waiting = recall(pass, outlet, zone).await?;
         memory.log_recalled = true;
     }
     let Some(waiting) = &memory.waiting else { return Ok(None) };
@@ -259,10 +261,10 @@ pub(super) async fn look_at_approval(
 }
 
 /// The change that an earlier run left waiting.
-async fn recall(pass: &Pass, provider: &str, zone: &Zone) -> Result<Option<Waiting>, AuditError> {
+async fn recall(pass: &Pass, outlet: &Outlet, zone: &Zone) -> Result<Option<Waiting>, AuditError> {
     let about = |intent: &Intent| {
         let change = &intent.change;
-        change.zone == zone.name().as_str() && change.provider == provider && change_of(intent).is_some()
+        change.zone == zone.name().as_str() && outlet.holds(change) && change_of(intent).is_some()
     };
     let last = last_waiting(&pass.context.client, about).await?;
     Ok(last.and_then(|object| {

@@ -65,7 +65,7 @@ pub(crate) fn is_unasked(conditions: &[Condition]) -> bool {
 /// `Ready` takes the records at the provider, too.
 fn add(conditions: &mut Vec<Condition>, in_sync: Condition) {
     let ready = conditions.iter_mut().find(|condition| condition.kind == ConditionKind::Ready);
-    if let Some(ready) = ready.filter(|ready| ready.is_true() && !in_sync.is_true()) {
+    if let Some(ready) = ready.filter(|ready| ready.is_good() && !in_sync.is_good()) {
         *ready = Condition { kind: ConditionKind::Ready, ..in_sync.clone() };
     }
     conditions.push(in_sync);

@@ -1,16 +1,18 @@
 //! One visit to the provider: reads a zone, then goes through its hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gslb_core::changelog::ObjectRef;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::doubling::Doubling;
 use gslb_core::name::DomainName;
+use gslb_core::outlet::Outlet;
 use gslb_core::peer::LookUp;
 use gslb_core::records::{Challenges, DesiredHost, Evidence, ObservedHost, ZoneRecords};
 use gslb_core::zone::{Zone, zone_of};
-use gslb_provider_contract::{ProviderError, Scope};
+use gslb_provider_contract::{Provider, ProviderError, Scope};
 use jiff::Timestamp;
 
 use super::host::{HostMemory, HostVisit, Outcome, Waiting, look_at_approval};
@@ -19,7 +21,9 @@ use super::{claim_in, interval, unknown_object};
 use crate::controller::cache::Chain;
 use crate::controller::context::{Context, signed};
 use crate::controller::ledger::{Notary, Stop, pause_after};
-use crate::controller::{Pass, Provision, Trigger};
+use crate::controller::zone_delegation::believed;
+use crate::controller::{Pass, Trigger};
+use crate::providers::Place;
 
 /// Pauses after a provider failed. No outside reference.
 const RETRY: Doubling = Doubling { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
@@ -112,25 +116,27 @@ fn tell(pass: &Pass, host: &DomainName, condition: Condition) {
 
 async fn round(pass: &Pass, zone: &Zone, all_gslbs_known: bool, memory: &mut Memory) -> Result<Round, Stop> {
     let context = &pass.context;
-    let provision = able_provider(pass, zone)?;
-    let (provider, log) = provision;
-    pass.ledger.read_log(log, &context.clock).await?;
+    let place = place_of(pass, zone)?;
+    let provider = able_provider(&place, zone)?;
+    let _slot = place.slots.acquire().await;
+    let notary = notary(pass, provider, &place.outlet);
+    pass.ledger.read_log(&pass.log, &context.clock, &|zone, change| pass.is_place_of(zone, change)).await?;
     let read_at = context.now();
     let found = provider.records(&Scope::from(zone)).await?;
     let found = of_zone(context, zone, found);
     context.metrics.records_seen(zone.name(), &context.settings.geo_tag, &found);
     memory.challenges =
         std::mem::take(&mut memory.challenges).seen(&context.settings.geo_tag, &found, read_at);
-    let held = look_at_approval(pass, provision, zone, memory).await?;
+    let held = look_at_approval(pass, (&**provider, &place.outlet), zone, memory).await?;
     let isolated = is_isolated(context, zone).await;
     let seen = Seen { zone, found: &found, read_at, held: held.as_deref(), isolated };
     let wanted = wanted(pass, zone, &found, all_gslbs_known, memory);
     let mut round = Round::default();
     for (host, want) in wanted {
-        let outcome = visit_host(pass, provision, &seen, (&host, &want), memory).await?;
+        let outcome = visit_host(pass, notary, &seen, (&host, &want), memory).await?;
         round.look_at(outcome.look_again);
         round.again |= outcome.again;
-        tell(pass, &host, outcome.condition);
+        tell(pass, &host, believed(&place, outcome.condition));
         if let Some(waiting) = outcome.waiting {
             // The next one would wait as well.
             memory.waiting = Some(waiting);
@@ -141,13 +147,19 @@ async fn round(pass: &Pass, zone: &Zone, all_gslbs_known: bool, memory: &mut Mem
     Ok(round)
 }
 
-/// The provider, if it can hold records.
-fn able_provider<'a>(pass: &'a Pass, zone: &Zone) -> Result<&'a Provision, Stop> {
-    let Some(provision) = &pass.provider else {
-        let message = "no provider is configured, so no record is kept";
-        return Err(Stop::Refused(message.to_owned(), "NoProvider"));
-    };
-    let (provider, _) = provision;
+/// Where the records of a zone are kept: it lists no places, so there is one at most.
+fn place_of(pass: &Pass, zone: &Zone) -> Result<Place, Stop> {
+    let places = pass.providers.places(&pass.context.settings, zone.name());
+    places.into_iter().next().ok_or_else(no_provider)
+}
+
+fn no_provider() -> Stop {
+    Stop::Refused("no provider is configured, so no record is kept".to_owned(), "NoProvider")
+}
+
+/// The provider of a place, if it can hold records.
+fn able_provider<'a>(place: &'a Place, zone: &Zone) -> Result<&'a Arc<dyn Provider>, Stop> {
+    let provider = place.provider.as_ref().ok_or_else(no_provider)?;
     if !provider.capabilities().records {
         let message = format!(
             "{} cannot hold records of several clusters; set the mode of zone {} to delegation",
@@ -156,7 +168,7 @@ fn able_provider<'a>(pass: &'a Pass, zone: &Zone) -> Result<&'a Provision, Stop>
         );
         return Err(Stop::Refused(message, "RecordsUnsupported"));
     }
-    Ok(provision)
+    Ok(provider)
 }
 
 /// What one read of a zone showed, and what is known with it.
@@ -172,7 +184,7 @@ struct Seen<'a> {
 
 async fn visit_host(
     pass: &Pass,
-    provision: &Provision,
+    notary: Notary<'_>,
     seen: &Seen<'_>,
     (host, want): (&DomainName, &Want),
     memory: &mut Memory,
@@ -186,7 +198,7 @@ async fn visit_host(
         interval: signed(interval(context)),
     };
     let host_visit = HostVisit {
-        notary: notary(pass, provision),
+        notary,
         who: &pass.who,
         zone: seen.zone,
         want,
@@ -205,9 +217,10 @@ async fn visit_host(
     Ok(outcome)
 }
 
-fn notary<'a>(pass: &'a Pass, (provider, log): &'a Provision) -> Notary<'a> {
+fn notary<'a>(pass: &'a Pass, provider: &'a Arc<dyn Provider>, outlet: &'a Outlet) -> Notary<'a> {
     let Context { metrics, clock, .. } = &*pass.context;
-    Notary { ledger: &pass.ledger, log, provider, metrics, clock, zone_delegation: None }
+    let (ledger, log) = (&pass.ledger, &*pass.log);
+    Notary { ledger, log, provider, outlet, metrics, clock, zone_delegation: None }
 }
 
 /// The hosts of this zone: a nested one has its own.

@@ -1,13 +1,13 @@
 //! A change that somebody has to approve at the provider: made once, looked at until it is over, then logged.
 
 use gslb_core::change::Change;
-use gslb_core::changelog::{ChangeResult, Verdict};
+use gslb_core::changelog::{ChangeResult, Intent, Verdict};
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedPlan;
 use gslb_crds::ProviderChange;
 use gslb_provider_contract::{Approval, ProviderError, Scope};
 
-use super::desk::Memory;
+use super::memory::Memory;
 use super::provide::{Visit, change_of, proposal};
 use crate::audit::AuditError;
 use crate::controller::ledger::{HeldBack, Stop, last_waiting};
@@ -124,14 +124,12 @@ async fn over(
     visit.notary().complete(pending, verdict).await
 }
 
-/// The change of this zone that the last entry of the log left waiting: an earlier run may have made it.
+/// The change of this place of the zone that the last entry of the log left waiting: an earlier run may have made it.
 async fn recall(visit: &Visit<'_>) -> Result<Option<Waiting>, AuditError> {
-    let (zone, provider) =
-        (visit.desired.claimant().zone().name().to_string(), visit.provider.id().to_string());
-    let last = last_waiting(visit.client, |intent| {
-        (&intent.change.zone, &intent.change.provider) == (&zone, &provider)
-    });
-    Ok(last.await?.and_then(|object| waiting_of(&object)))
+    let zone = visit.desired.claimant().zone().name().as_str();
+    let is_here = |intent: &Intent| intent.change.zone == zone && visit.outlet.holds(&intent.change);
+    let last = last_waiting(visit.client, is_here).await?;
+    Ok(last.and_then(|object| waiting_of(&object)))
 }
 
 fn waiting_of(object: &ProviderChange) -> Option<Waiting> {

@@ -1,5 +1,6 @@
 //! Brings one delegation at the provider up to date: observe, plan, approve, log, apply, log.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use gslb_core::claim::Claimant;
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
 use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
+use gslb_core::name::DomainName;
+use gslb_core::name::GeoTag;
+use gslb_core::outlet::Outlet;
 use gslb_core::plan::{Skip, plan};
 use gslb_crds::ZoneDelegation;
 use gslb_provider_contract::{Disposition, Provider, ProviderError, Receipt, Scope};
@@ -17,9 +21,9 @@ use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
 
 use super::approval::{self, Look, Waiting};
-use super::desk::{Memory, Standing};
-use super::preflight;
+use super::memory::{Memory, Standing};
 use super::standing::{fail, open_until, other_writer, standing};
+use super::{members, preflight};
 use crate::audit::{AuditError, ChangeLog};
 use crate::controller::context::Clock;
 use crate::controller::ledger::{Ledger, Notary, Stop, Subject};
@@ -36,6 +40,8 @@ const STALE_TRIES: u32 = 3;
 /// Everything that one visit to the provider needs.
 pub(crate) struct Visit<'a> {
     pub(crate) provider: &'a Arc<dyn Provider>,
+    /// Where the provider publishes.
+    pub(crate) outlet: &'a Outlet,
     pub(crate) log: &'a ChangeLog,
     /// Reads what the log holds.
     pub(crate) client: &'a Client,
@@ -47,18 +53,23 @@ pub(crate) struct Visit<'a> {
     pub(crate) desired: &'a DesiredDelegation,
     /// What may be written at all, from other sources than the plan.
     pub(crate) scope: Vec<Claimant>,
+    /// Clusters that may be taken out, because somebody asked for it.
+    pub(crate) evicted: BTreeSet<GeoTag>,
     /// The safety net; `None`: only on changes.
     pub(crate) period: Option<Duration>,
     pub(crate) clock: &'a Clock,
+    /// Whether a change of a zone was made where that zone is published now.
+    pub(crate) is_known: &'a (dyn Fn(&DomainName, &Proposal) -> bool + Send + Sync),
 }
 
 impl Visit<'_> {
     pub(super) fn notary(&self) -> Notary<'_> {
-        let Self { ledger, log, provider, metrics, clock, .. } = *self;
+        let Self { ledger, log, provider, outlet, metrics, clock, .. } = *self;
         Notary {
             ledger,
             log,
             provider,
+            outlet,
             metrics,
             clock,
             zone_delegation: self.object.metadata.name.as_deref(),
@@ -95,10 +106,11 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
 /// One round. Gives whether another writer came in between, so that it should be made again.
 async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let claimant = visit.desired.claimant();
-    visit.ledger.read_log(visit.log, visit.clock).await?;
+    visit.ledger.read_log(visit.log, visit.clock, visit.is_known).await?;
     let read_at = (visit.clock)();
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
     memory.sighting = Some(Sighting::of_presence(&observed));
+    memory.listed = Some(members::listed(claimant, observed.delegation()));
     if let Some(until) = settle(visit, memory, &observed, read_at).await? {
         memory.standing = Some(open_until(visit, until));
         memory.next_provider = Some(until);
@@ -148,7 +160,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
 
 /// Taken from the settings and the provider, never from the plan that is checked against it.
 fn limits(visit: &Visit<'_>) -> Limits {
-    let limits = Limits::for_zones(visit.scope.clone());
+    let limits = Limits::for_zones(visit.scope.clone()).evicting(visit.evicted.clone());
     match visit.provider.capabilities().own_object {
         true => limits.of_own_object(),
         false => limits,
@@ -172,7 +184,10 @@ async fn make(
     let now = || (visit.clock)();
     let taken = |receipt: &Receipt| {
         match &receipt.disposition {
-            Disposition::Applied => memory.wrote(visit.desired, change.change(), now()),
+            Disposition::Applied => {
+                memory.wrote(visit.desired, change.change(), now());
+                memory.listed = Some(members::listed(visit.desired.claimant(), change.change().after()));
+            }
             Disposition::AwaitingApproval { .. } => {
                 memory.waiting = Some(Waiting::new(change.change().clone(), receipt.reference.clone()));
             }
@@ -231,6 +246,7 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
         object,
         why: why(visit.desired, approved),
         provider: visit.provider.id().to_string(),
+        view: visit.outlet.view().map(str::to_owned),
         zone: change.zone().to_string(),
         action,
         before: change.before().map(|before| json!(before)),

@@ -21,18 +21,39 @@ pub(crate) const WHAT: &str = "ZoneDelegation";
 /// Clusters that one sentence names. No outside reference.
 const MOST_NAMED: usize = 10;
 
-/// Writes the status if it says something new, and one event per transition. Gives the version that the object has
-/// after a write.
+/// As [`report_with`], of what `Ready` depends on alone.
 pub(crate) async fn report(
     context: &Context,
     object: &ZoneDelegation,
     servers: BTreeSet<DnsServer>,
-    mut conditions: Vec<Condition>,
+    conditions: Vec<Condition>,
     now: Timestamp,
-) -> kube::Result<Option<String>> {
+) -> kube::Result<Reported> {
+    report_with(context, object, servers, conditions, None, now).await
+}
+
+/// What came of a report.
+#[derive(Debug, Default)]
+pub(crate) struct Reported {
+    /// The version that the object has, if it was written.
+    pub(crate) version: Option<String>,
+    /// When to look again, if somebody else keeps changing the status.
+    pub(crate) again: Option<Timestamp>,
+}
+
+/// Writes the status if it says something new, and one event per transition. `beside`: a condition that `Ready` does not depend on.
+pub(crate) async fn report_with(
+    context: &Context,
+    object: &ZoneDelegation,
+    servers: BTreeSet<DnsServer>,
+    mut conditions: Vec<Condition>,
+    beside: Option<Condition>,
+    now: Timestamp,
+) -> kube::Result<Reported> {
     let key = Key::of(object);
     let needed: Vec<&Condition> = conditions.iter().collect();
-    conditions.push(ready(&needed, "the delegation is served and holds this cluster's name server"));
+    let ready = ready(&needed, "the delegation is served and holds this cluster's name server");
+    conditions.extend(beside.into_iter().chain([ready]));
     let live_conditions =
         object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = object.metadata.generation;
@@ -45,7 +66,8 @@ pub(crate) async fn report(
     });
     let shown = json!(object.status);
     let live = Live::new(object.resource_version(), &shown);
-    if context.writer.need(WHAT, &key, &desired, Some(&live), now) == Need::Write {
+    let need = context.writer.need(WHAT, &key, &desired, Some(&live), now);
+    if need == Need::Write {
         let api: Api<ZoneDelegation> = Api::all(context.client.clone());
         let body = json!({
             "apiVersion": ZoneDelegation::api_version(&()), "kind": ZoneDelegation::kind(&()),
@@ -56,10 +78,11 @@ pub(crate) async fn report(
             context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await;
         // The events are not told again, so they go out whatever became of the status.
         context.announcer.publish(&events, &object.object_ref(&())).await;
-        return Ok(unless_gone(written)?.and_then(|object| object.resource_version()));
+        let version = unless_gone(written)?.and_then(|object| object.resource_version());
+        return Ok(Reported { version, again: None });
     }
     context.announcer.publish(&events, &object.object_ref(&())).await;
-    Ok(None)
+    Ok(Reported { version: None, again: need.until() })
 }
 
 /// By name, then address, both as plain text (contract §1.4).
@@ -74,7 +97,7 @@ pub(crate) fn accepted() -> Condition {
 
 /// As [`accepted`], with the clusters for which there is no room in the fleet. What is wrong with the zone goes before.
 pub(crate) fn with_left_out(accepted: Condition, left_out: &BTreeSet<GeoTag>) -> Condition {
-    if left_out.is_empty() || !accepted.is_true() {
+    if left_out.is_empty() || !accepted.is_good() {
         return accepted;
     }
     let named = left_out.iter().take(MOST_NAMED).map(GeoTag::as_str).collect::<Vec<_>>().join(", ");
@@ -99,7 +122,7 @@ mod tests {
         let told = with_left_out(accepted(), &tags);
         let sentence = "c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 2 more of the delegation are no members of the fleet, because 64 others are; ";
         assert!(told.message.starts_with(sentence), "{}", told.message);
-        assert_eq!((told.is_true(), told.reason), (true, "PeersLeftOut"));
+        assert_eq!((told.is_good(), told.reason), (true, "PeersLeftOut"));
         let bad = Condition::bad(ConditionKind::Accepted, "SpecInvalid", "wrong");
         assert_eq!(with_left_out(bad.clone(), &tags), bad);
         assert_eq!(with_left_out(accepted(), &[].into()), accepted());

@@ -8,6 +8,7 @@ use gslb_core::ttl::Ttl;
 
 use super::wire::{RecordKind, RecordObject};
 use super::{CHALLENGE, CLAIM};
+use crate::secrets::Secrets;
 
 /// What our marker in a comment starts with.
 const MARKER: &str = "gslb-bridge: ";
@@ -37,11 +38,12 @@ impl Found {
     }
 
     /// What excludes addresses at its name, if it is no address.
-    pub(super) fn obstacle(&self) -> Option<HostObstacle> {
+    pub(super) fn obstacle(&self, secrets: &Secrets) -> Option<HostObstacle> {
         match self.kind {
             RecordKind::A | RecordKind::Aaaa => None,
             RecordKind::Cname => {
-                Some(HostObstacle::Cname { target: self.object.canonical.clone().unwrap_or_default() })
+                let target = secrets.quote(self.object.canonical.as_deref().unwrap_or_default());
+                Some(HostObstacle::Cname { target })
             }
             RecordKind::Host => Some(HostObstacle::HostRecord),
         }

@@ -21,7 +21,7 @@ use crate::absence::above;
 use crate::answer::Failure;
 use crate::beneath::pattern;
 use crate::client::{BATCH, Request};
-use crate::provider::{Infoblox, query};
+use crate::provider::Infoblox;
 use crate::wire::ZONE_DELEGATED;
 
 /// Name of the extensible attribute, of type STRING, with the claim of a record. An operator defines it; we never do.
@@ -131,7 +131,7 @@ impl Infoblox {
             // What others call their records is theirs: no Gslb has such a host.
             let Some(host) = found.host() else { continue };
             let at = hosts.entry(host.clone()).or_default();
-            match found.obstacle() {
+            match found.obstacle(&self.client.secrets) {
                 Some(obstacle) => drop(at.obstacles.insert(obstacle)),
                 None => {
                     let record = found.record(host).map_err(unreadable)?;
@@ -185,9 +185,4 @@ fn batch(names: Names<'_>, view: &str) -> Request {
     });
     let body = Value::from(searches.into_iter().chain([delegation]).collect::<Vec<_>>());
     Request { method: Method::POST, target: BATCH.to_owned(), body: Some(body) }
-}
-
-/// A search for a definition by its name.
-fn definition(name: &str) -> String {
-    query("extensibleattributedef", &[("name", name), ("_return_fields", "name")])
 }

@@ -7,7 +7,7 @@ use reqwest::Method;
 
 use super::convert::{Found, Mark};
 use super::lower::{TooLong, create, edit, kind_of};
-use super::{CHALLENGE, CLAIM, definition};
+use super::{CHALLENGE, CLAIM};
 use crate::answer::{Failure, Kind};
 use crate::client::{BATCH, Request};
 use crate::provider::Infoblox;
@@ -107,7 +107,9 @@ impl Infoblox {
     ) -> Result<Receipt<ObservedHost>, ProviderError> {
         match failure.kind {
             Kind::Passing | Kind::Slow => return self.settle_record(change, failure).await,
-            Kind::Untaken | Kind::Elsewhere | Kind::Here => return Err(failure.error),
+            Kind::Untaken | Kind::Elsewhere | Kind::Untrusted | Kind::Version | Kind::Here => {
+                return Err(failure.error);
+            }
             Kind::ReferenceGone | Kind::Duplicate | Kind::Final => {}
         }
         if !matches!(failure.error, ProviderError::Refused { .. }) {
@@ -148,7 +150,7 @@ impl Infoblox {
         if let Some(known) = self.claims.known(now) {
             return Ok(known);
         }
-        let known = self.defines(&definition(CLAIM)).await? && self.defines(&definition(CHALLENGE)).await?;
+        let known = self.defines(CLAIM).await? && self.defines(CHALLENGE).await?;
         self.claims.learn(known, now);
         Ok(known)
     }

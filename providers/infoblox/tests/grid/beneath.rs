@@ -48,6 +48,15 @@ async fn a_name_with_nothing_beneath_costs_one_request_that_is_no_write() {
 }
 
 #[tokio::test]
+async fn a_zone_that_another_cluster_delegated_meanwhile_is_observed_again_and_hides_nothing() {
+    let on = OnGrid::new();
+    let servers = json!([{"name": US, "address": "198.51.100.53"}]);
+    on.add("zone_delegated", json!({"fqdn": "cloud.example.com", "delegate_to": servers}));
+    let outcome = on.beneath().await;
+    assert!(matches!(outcome, Err(ProviderError::Stale { .. })), "{outcome:?}");
+}
+
+#[tokio::test]
 async fn records_and_zones_of_every_kind_at_and_beneath_the_name_are_found_in_its_view_only() {
     let on = OnGrid::with(builder().view("internal").zone_auth("example.com", "internal"), Wanted::default());
     on.add_address("cloud.example.com", "192.0.2.1");
