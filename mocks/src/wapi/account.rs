@@ -14,6 +14,7 @@ pub struct Account {
     pub(crate) may_write: bool,
     pub(crate) hidden_views: BTreeSet<String>,
     pub(crate) needs_approval: bool,
+    pub(crate) sees_tasks: bool,
 }
 
 impl Account {
@@ -27,6 +28,7 @@ impl Account {
             may_write: true,
             hidden_views: BTreeSet::new(),
             needs_approval: false,
+            sees_tasks: true,
         }
     }
 
@@ -62,6 +64,13 @@ impl Account {
     #[must_use]
     pub fn needs_approval(mut self) -> Self {
         self.needs_approval = true;
+        self
+    }
+
+    /// Tasks are missing from searches, and a reference to one is answered as unknown.
+    #[must_use]
+    pub fn without_tasks(mut self) -> Self {
+        self.sees_tasks = false;
         self
     }
 

@@ -330,6 +330,9 @@ const TASKS: &[Field] = &[
     Field::new("submitter", Kind::Text, "rs").search("=:~"),
     Field::new("approver", Kind::Text, "rs").search("=:~"),
     Field::new("scheduled_time", Kind::Uint, "rus").search("=<>"),
+    Field::new("changed_objects", Kind::List, "r").unset(Unset::List),
+    // For searches only, as one client uses it; that it takes patterns is not known.
+    Field::new("changed_objects.name", Kind::Text, "s").search("="),
     Field::new("submitter_comment", Kind::Text, "rus"),
     Field::new("ticket_number", Kind::Text, "rus"),
 ];

@@ -10,5 +10,5 @@ pub mod provider;
 
 pub use error::{ProviderError, Retry};
 pub use provider::{
-    Approval, Capabilities, Disposition, Observe, Provider, ProviderId, Receipt, Scope, Service,
+    Approval, Capabilities, Disposition, Held, Observe, Provider, ProviderId, Receipt, Scope, Service,
 };

@@ -71,6 +71,15 @@ pub trait Provider: Observe {
         Ok(Approval::Over)
     }
 
+    /// Looks for a change of the zone that waits at the backend for somebody's approval, whoever submitted it. Asked
+    /// only where something is to be written. What the account may not see is not found.
+    ///
+    /// # Errors
+    /// The backend does not say.
+    async fn held(&self, _zone: &DomainName) -> Result<Option<Held>, ProviderError> {
+        Ok(None)
+    }
+
     /// Restarts those services of the backend that need it. Called only where [`Capabilities::restarts`] says so.
     ///
     /// # Errors
@@ -175,6 +184,19 @@ pub enum Disposition {
     },
 }
 
+/// A change that waits at the backend for somebody's approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The backend's name for the task.
+    pub task: String,
+    /// The backend's reference to it.
+    pub reference: String,
+    /// Who submitted it, if the backend says so.
+    pub by: Option<String>,
+    /// Whether it was submitted with this provider's account.
+    pub ours: bool,
+}
+
 /// How a change stands that somebody has to approve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
@@ -185,6 +207,11 @@ pub enum Approval {
     },
     /// It was carried out, or the backend has forgotten it: reading tells which.
     Over,
+    /// The backend does not show the task, which may only mean that the account may not see it.
+    Unseen {
+        /// The sentence for the user.
+        text: String,
+    },
     /// It was refused, or failed once it was approved.
     Rejected {
         /// The sentence for the user.

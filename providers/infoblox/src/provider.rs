@@ -1,6 +1,5 @@
 //! The contract, kept at an Infoblox grid: look up, compare, write once, read back.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+    Approval, Capabilities, Disposition, Held, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
     Service,
 };
 use reqwest::{Method, Url};
@@ -27,7 +26,7 @@ use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
 use crate::revision::Revisions;
 use crate::settings::{Settings, SetupError};
-use crate::task::Task;
+use crate::task::Tasks;
 use crate::wire::{
     RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
 };
@@ -43,8 +42,7 @@ pub struct Infoblox {
     pub(crate) client: Client,
     absences: Absences,
     pub(crate) revisions: Revisions,
-    /// Writes that became tasks for somebody to approve, by zone.
-    pub(crate) tasks: Mutex<BTreeMap<DomainName, Task>>,
+    pub(crate) tasks: Mutex<Tasks>,
 }
 
 impl Infoblox {
@@ -311,6 +309,10 @@ impl Provider for Infoblox {
 
     async fn approval(&self, zone: &DomainName, reference: &str) -> Result<Approval, ProviderError> {
         self.approval_of(zone, reference).await.map_err(|failure| failure.error)
+    }
+
+    async fn held(&self, zone: &DomainName) -> Result<Option<Held>, ProviderError> {
+        self.held_task(zone).await.map_err(|failure| failure.error)
     }
 
     async fn close(&self) -> Result<(), ProviderError> {

@@ -1,16 +1,24 @@
-//! A change that somebody has to approve at the provider: made once, looked at until it is over, then logged.
+//! A change that somebody has to approve at the provider: made once, looked at until it is over, then logged. A change
+//! of the same object that somebody else submitted is waited for in the same way.
+
+use std::time::Duration;
 
 use gslb_core::change::Change;
 use gslb_core::changelog::{ChangeResult, Verdict};
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedPlan;
 use gslb_crds::ProviderChange;
-use gslb_provider_contract::{Approval, ProviderError, Scope};
+use gslb_provider_contract::{Approval, Held, ProviderError, Scope};
 use kube::Api;
 
 use super::desk::Memory;
 use super::provide::{Stop, Visit, change_of, complete, proposal};
 use crate::audit::{AuditError, read};
+
+/// How often a change that waits for approval is looked at.
+pub(super) const PAUSE: Duration = Duration::from_secs(30);
+/// The same, while the provider does not show the task. No outside reference.
+const UNSEEN_PAUSE: Duration = Duration::from_secs(300);
 
 /// A change that became a task of the provider's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +34,8 @@ pub(crate) struct Waiting {
 pub(super) enum Look {
     /// Nothing waits: changes may be made.
     Free,
-    /// This task waits, so nothing may be changed.
-    Waits(String),
+    /// A task waits, so nothing may be changed: the sentence for the user, and when to look again.
+    Waits(String, Duration),
     /// A task is over: what was observed and planned before is old.
     Over,
 }
@@ -49,14 +57,15 @@ pub(super) async fn look(
         memory.waiting = recall(visit).await?;
         memory.log_recalled = true;
     }
-    let Some(waiting) = memory.waiting.clone() else { return Ok(Look::Free) };
+    let Some(waiting) = memory.waiting.clone() else { return others(visit, approved).await };
     if waiting.change.shows_in(observed) {
         return made(visit, memory, approved, &waiting).await;
     }
     let rejected = match &waiting.rejected {
         Some(text) => text.clone(),
         None => match visit.provider.approval(waiting.change.zone(), &waiting.reference).await? {
-            Approval::Pending { task } => return Ok(Look::Waits(task)),
+            Approval::Pending { task } => return Ok(Look::Waits(pending(visit, &task), PAUSE)),
+            Approval::Unseen { text } => return Ok(Look::Waits(text, UNSEEN_PAUSE)),
             Approval::Over => return gone(visit, memory, approved, &waiting).await,
             Approval::Rejected { text } => {
                 over(visit, memory, approved, &waiting, ChangeResult::Failed, Some(text.clone())).await?;
@@ -72,6 +81,25 @@ pub(super) async fn look(
     memory.waiting = None;
     // What is planned now was planned while nothing could be made.
     Ok(Look::Over)
+}
+
+/// Nothing of ours waits, but perhaps a change by somebody else.
+async fn others(visit: &Visit<'_>, approved: &ApprovedPlan) -> Result<Look, Stop> {
+    let zone = visit.desired.claimant().zone().name();
+    if approved.changes().is_empty() {
+        return Ok(Look::Free);
+    }
+    let Some(Held { task, by, .. }) = visit.provider.held(zone).await? else { return Ok(Look::Free) };
+    let (provider, by) = (visit.provider.id(), by.as_deref().unwrap_or("somebody"));
+    let text = format!(
+        "nothing is changed at delegation {zone}: a change by {by} waits for approval there as {task} at {provider}; have it approved or rejected"
+    );
+    Ok(Look::Waits(text, PAUSE))
+}
+
+/// The sentence about a change that waits.
+pub(super) fn pending(visit: &Visit<'_>, task: &str) -> String {
+    format!("the change is pending: it waits for approval as {task} at {}", visit.provider.id())
 }
 
 /// There is no task any more: another read tells whether it was carried out.

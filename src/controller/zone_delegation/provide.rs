@@ -15,7 +15,7 @@ use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
 use gslb_core::name::GeoTag;
 use gslb_core::plan::{Skip, plan};
 use gslb_crds::ZoneDelegation;
-use gslb_provider_contract::{Disposition, Provider, ProviderError, Scope};
+use gslb_provider_contract::{Disposition, Held, Provider, ProviderError, Scope};
 use jiff::Timestamp;
 use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
@@ -29,8 +29,6 @@ use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 use crate::metrics::Metrics;
 
-/// How often a change that waits for approval is looked at.
-const APPROVAL_PAUSE: Duration = Duration::from_secs(30);
 /// How often records in the way of a new delegation are looked for: somebody may just be moving them. No outside
 /// reference.
 const HIDDEN_PAUSE: Duration = Duration::from_secs(60);
@@ -119,9 +117,9 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     match approval::look(visit, memory, &approved, &observed).await? {
         Look::Free => {}
         Look::Over => return Ok(true),
-        Look::Waits(task) => {
-            memory.standing = Some(standing(visit, &approved, &observed, Some(&task)));
-            memory.next_provider = now.checked_add(APPROVAL_PAUSE).ok();
+        Look::Waits(text, pause) => {
+            memory.standing = Some(standing(visit, &approved, &observed, Some(&text)));
+            memory.next_provider = now.checked_add(pause).ok();
             return Ok(false);
         }
     }
@@ -136,7 +134,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     for change in approved.changes() {
         match make(visit, memory, &approved, change).await? {
             Made::Applied { overtaken } => again |= overtaken,
-            Made::Waiting(task) => waiting = Some(task),
+            Made::Waiting(task) => waiting = Some(approval::pending(visit, &task)),
         }
     }
     let standing = standing(visit, &approved, &observed, waiting.as_deref());
@@ -145,7 +143,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
         None => standing,
     });
     let hides = approved.skipped().iter().any(|skip| matches!(skip, Skip::RecordsWouldBeHidden { .. }));
-    let pause = waiting.is_some().then_some(APPROVAL_PAUSE).or(hides.then_some(HIDDEN_PAUSE));
+    let pause = waiting.is_some().then_some(approval::PAUSE).or(hides.then_some(HIDDEN_PAUSE));
     memory.next_provider = pause.and_then(|pause| now.checked_add(pause).ok());
     Ok(again)
 }
@@ -230,14 +228,30 @@ pub(super) async fn complete(
     visit.log.complete(pending, verdict, (visit.clock)()).await
 }
 
+/// A change whose outcome a read told.
+struct Over {
+    open: Open,
+    result: ChangeResult,
+    change: Option<Change>,
+}
+
+/// The task that a change became whose reply was lost: it does not show, and waits for approval all the same.
+async fn own_task(visit: &Visit<'_>, over: &[Over]) -> Result<Option<Held>, ProviderError> {
+    if over.iter().all(|over| over.result != ChangeResult::NotApplied) {
+        return Ok(None);
+    }
+    let held = visit.provider.held(visit.desired.claimant().zone().name()).await?;
+    Ok(held.filter(|held| held.ours))
+}
+
 /// Gives changes their outcome that nobody was there to see: a read of the provider tells, begun at `read_at`. Gives
 /// until when nothing may be written, if the request of one may still be under way.
 async fn settle(
     visit: &Visit<'_>,
-    memory: &Memory,
+    memory: &mut Memory,
     observed: &Presence,
     read_at: Timestamp,
-) -> Result<Option<Timestamp>, AuditError> {
+) -> Result<Option<Timestamp>, Stop> {
     let zone = visit.desired.claimant().zone().name();
     let bound = visit.provider.longest_aftermath();
     let mut over = Vec::new();
@@ -245,18 +259,32 @@ async fn settle(
     // All are judged before the first is logged: a log that fails then must not make those that wait begin anew.
     for Open { pending, since } in visit.desk.take_unsettled(zone) {
         let change = change_of(pending.intent());
-        let waiting = memory.waiting.as_ref().filter(|waiting| Some(&waiting.change) == change.as_ref());
-        let (change, awaits_approval) = (change.as_ref(), waiting.is_some());
+        let waits = |waiting: &Waiting| Some(&waiting.change) == change.as_ref();
+        let awaits_approval = memory.waiting.as_ref().is_some_and(waits);
         let since = since.min(read_at);
-        match (Unsettled { change, awaits_approval, since, bound }).settle(observed, read_at) {
-            Settlement::Settled(result) => over.push((pending, result, waiting)),
+        let unsettled = Unsettled { change: change.as_ref(), awaits_approval, since, bound };
+        match unsettled.settle(observed, read_at) {
+            Settlement::Settled(result) => over.push(Over { open: Open { pending, since }, result, change }),
             Settlement::Wait { until } => {
                 visit.desk.leave_unsettled(zone.clone(), Open { pending, since });
                 wait = wait.max(Some(until));
             }
         }
     }
-    for (pending, result, waiting) in over {
+    let held = match own_task(visit, &over).await {
+        Ok(held) => held,
+        Err(error) => {
+            over.into_iter().for_each(|over| visit.desk.leave_unsettled(zone.clone(), over.open));
+            return Err(error.into());
+        }
+    };
+    for Over { open: Open { pending, .. }, mut result, change } in over {
+        // Its reply was lost, and it is a task that waits.
+        if let (ChangeResult::NotApplied, Some(held), Some(change)) = (result, &held, &change) {
+            memory.waiting = Some(Waiting::new(change.clone(), held.reference.clone()));
+            result = ChangeResult::AwaitingApproval;
+        }
+        let waiting = memory.waiting.as_ref().filter(|waiting| Some(&waiting.change) == change.as_ref());
         let reference = waiting.map(|waiting| waiting.reference.clone());
         tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
         let verdict =

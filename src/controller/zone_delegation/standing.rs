@@ -50,10 +50,8 @@ pub(super) fn standing(
     waiting: Option<&str>,
 ) -> Standing {
     let kind = ConditionKind::InSync;
-    if let Some(task) = waiting {
-        let message =
-            format!("the change is pending: it waits for approval as {task} at {}", visit.provider.id());
-        return Standing::new(Condition::bad(kind, "WaitingForApproval", message));
+    if let Some(message) = waiting {
+        return Standing::new(Condition::bad(kind, "WaitingForApproval", message.to_owned()));
     }
     if let Some(first) = approved.skipped().first() {
         let message = approved.skipped().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
