@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use gslb_core::delegation::{Delegation, ObservedDelegation, Obstacle, Presence, Servers};
 use gslb_core::name::DomainName;
+use gslb_core::text::quoted;
 use gslb_core::ttl::Ttl;
 
 use crate::swap::REVISION;
@@ -40,8 +41,11 @@ pub(crate) fn server(
     zone: &ZoneDelegated,
     entry: &ExtServer,
 ) -> Result<(DomainName, Option<IpAddr>), Unreadable> {
-    let (zone, name) = (zone.fqdn.clone(), entry.name.clone());
-    name_and_address(entry).map_err(|problem| Unreadable { zone, entry: name, problem })
+    name_and_address(entry).map_err(|problem| Unreadable {
+        zone: quoted(&zone.fqdn),
+        entry: quoted(&entry.name),
+        problem: quoted(&problem),
+    })
 }
 
 fn name_and_address(entry: &ExtServer) -> Result<(DomainName, Option<IpAddr>), String> {
@@ -60,8 +64,9 @@ fn ttl(found: &ZoneDelegated) -> Option<Ttl> {
 }
 
 fn obstacles(found: &ZoneDelegated) -> BTreeSet<Obstacle> {
-    let locked = || Obstacle::Locked { by: found.locked_by.clone().filter(|by| !by.is_empty()) };
-    let group = found.ns_group.clone().filter(|name| !name.is_empty());
+    let named = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(quoted);
+    let locked = || Obstacle::Locked { by: named(&found.locked_by) };
+    let group = named(&found.ns_group);
     let all = [
         (found.locked == Some(true)).then(locked),
         (found.disable == Some(true)).then_some(Obstacle::Disabled),
@@ -108,6 +113,25 @@ mod tests {
             {"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.54"},
             {"name": "ns6.example.net", "address": "2001:db8::1"}]}));
         assert_eq!(a, b);
+    }
+
+    #[test]
+    fn words_of_a_grid_are_short_and_on_one_line() {
+        let forged = format!("ns1\nINFO forged\u{1b}[2J{}", "x".repeat(100_000));
+        let refused = zone(
+            serde_json::json!({"_ref": "zone_delegated/x", "fqdn": "cloud.example.com", "view": "default",
+            "delegate_to": [{"name": forged, "address": "192.0.2.1"}]}),
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(refused.len() < 1000 && !refused.contains(char::is_control), "{refused}");
+        let locked = observed(serde_json::json!({"locked": true, "locked_by": forged, "ns_group": forged}));
+        for obstacle in locked.obstacles {
+            let (Obstacle::Locked { by: Some(text) } | Obstacle::NsGroup { name: text }) = obstacle else {
+                panic!()
+            };
+            assert!(text.chars().count() < 400 && !text.contains(char::is_control), "{text}");
+        }
     }
 
     #[test]

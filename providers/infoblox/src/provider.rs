@@ -9,6 +9,7 @@ use gslb_core::change::Change;
 use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
+use gslb_core::text::quoted;
 use gslb_provider_contract::{
     Approval, Capabilities, Disposition, Held, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
     Service,
@@ -149,8 +150,12 @@ impl Infoblox {
     }
 
     pub(crate) fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
-        serde_json::from_value(reply)
-            .map_err(|error| self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}")))
+        serde_json::from_value(reply).map_err(|error| {
+            self.unexpected(&format!(
+                "gave JSON of another shape than WAPI's: {}",
+                quoted(&error.to_string())
+            ))
+        })
     }
 
     pub(crate) fn unexpected(&self, what: &str) -> Failure {

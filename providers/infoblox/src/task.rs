@@ -6,6 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use gslb_core::change::Change;
 use gslb_core::name::DomainName;
+use gslb_core::text::quoted;
 use gslb_provider_contract::{Approval, Disposition, Held, ProviderError, Receipt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -116,8 +117,8 @@ impl Infoblox {
             return Ok(None);
         };
         let account = self.client.settings().credentials.read().map_err(Failure::here)?.username;
-        let (reference, by) = (task.reference.unwrap_or_default(), task.submitter);
-        let ours = by.as_ref() == Some(&account);
+        let ours = task.submitter.as_ref() == Some(&account);
+        let (reference, by) = (task.reference.unwrap_or_default(), task.submitter.as_deref().map(quoted));
         Ok(Some(Held { task: task_number(&reference).to_owned(), reference, by, ours }))
     }
 
