@@ -281,6 +281,9 @@ const RECORD_HOST: &[Field] = &[
     EXTATTRS,
 ];
 
+/// Kinds that are only looked for; their own fields are left out.
+const RECORD_OTHER: &[Field] = &[NAME, VIEW, ZONE, COMMENT, DISABLE, EXTATTRS];
+
 const RECORD_NS: &[Field] = &[
     Field::new("name", Kind::Name, "rws").search("=:~").base().required(),
     Field::new("nameserver", Kind::Name, "rwus").search("=:~").base().required(),
@@ -370,15 +373,19 @@ pub(crate) static TYPES: &[ObjectType] = &[
     ObjectType { name: "nsgroup:delegation", operations: "cud", fields: NS_GROUP_DELEGATION },
     ObjectType { name: "record:a", operations: "cud", fields: RECORD_A },
     ObjectType { name: "record:aaaa", operations: "cud", fields: RECORD_AAAA },
+    ObjectType { name: "record:alias", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:caa", operations: "cud", fields: RECORD_CAA },
     ObjectType { name: "record:cname", operations: "cud", fields: RECORD_CNAME },
     ObjectType { name: "record:dname", operations: "cud", fields: RECORD_DNAME },
+    ObjectType { name: "record:dtclbdn", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:host", operations: "cud", fields: RECORD_HOST },
+    ObjectType { name: "record:https", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:mx", operations: "cud", fields: RECORD_MX },
     ObjectType { name: "record:naptr", operations: "cud", fields: RECORD_NAPTR },
     ObjectType { name: "record:ns", operations: "cud", fields: RECORD_NS },
     ObjectType { name: "record:ptr", operations: "cud", fields: RECORD_PTR },
     ObjectType { name: "record:srv", operations: "cud", fields: RECORD_SRV },
+    ObjectType { name: "record:svcb", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:tlsa", operations: "cud", fields: RECORD_TLSA },
     ObjectType { name: "record:txt", operations: "cud", fields: RECORD_TXT },
     ObjectType { name: "restartservicestatus", operations: "", fields: RESTART_STATUS },
