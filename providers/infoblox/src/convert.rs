@@ -8,6 +8,7 @@ use gslb_core::name::DomainName;
 use gslb_core::text::quoted;
 use gslb_core::ttl::Ttl;
 
+use crate::lower::COMMENT;
 use crate::swap::REVISION;
 use crate::wire::{ExtServer, ZoneDelegated};
 
@@ -33,7 +34,9 @@ pub(crate) fn presence(found: Option<&ZoneDelegated>, zone: &DomainName) -> Resu
     }
     let delegation = Delegation { zone: zone.clone(), ttl: ttl(found), servers };
     let (obstacles, kept_settings) = (obstacles(found), kept_settings(found));
-    Ok(Presence::Present(ObservedDelegation { delegation, obstacles, kept_settings }))
+    // We made it with a TTL, or wrote it and left a revision: then somebody took the TTL away.
+    let takes_first_ttl = found.revision().is_none() && found.comment.as_deref() != Some(COMMENT);
+    Ok(Presence::Present(ObservedDelegation { delegation, obstacles, kept_settings, takes_first_ttl }))
 }
 
 /// Name and address of an entry. Entries are compared by these two only (F-62).

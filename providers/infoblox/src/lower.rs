@@ -13,7 +13,7 @@ use crate::swap::REVISION;
 use crate::wire::{ExtServer, NewServers, NewZone, ZoneDelegated};
 
 /// Written on creation and never again (F-61).
-const COMMENT: &str = "created by gslb-bridge";
+pub(crate) const COMMENT: &str = "created by gslb-bridge";
 /// Members of an entry that the grid shows and refuses (reference.md §3.2).
 const READ_ONLY: [&str; 1] = ["shared_with_ms_parent_delegation"];
 

@@ -245,7 +245,15 @@ impl Observe for Infoblox {
 
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
         let found = self.stands(&scope.zone, Some(&scope.parent)).await.map_err(|failure| failure.error)?;
-        self.presence(found.as_ref(), &scope.zone)
+        let mut presence = self.presence(found.as_ref(), &scope.zone)?;
+        // Only the revision tells the other clusters, and us after a restart, that the first TTL was given.
+        if let Presence::Present(zone) = &mut presence
+            && zone.takes_first_ttl
+            && zone.delegation.ttl.is_none()
+        {
+            zone.takes_first_ttl = self.has_revisions().await.unwrap_or(false);
+        }
+        Ok(presence)
     }
 
     async fn service(&self) -> Result<Service, ProviderError> {

@@ -72,7 +72,7 @@ impl Stage for OnRecording {
 contract_tests!(infoblox, on_recording);
 
 const LOOK_UP: &str = "/wapi/v2.12.3/zone_delegated?fqdn=cloud.example.com&view=default&_return_fields=fqdn,view,delegate_to,delegated_ttl,use_delegated_ttl,comment,disable,locked,locked_by,ns_group,extattrs&_max_results=2";
-const FOUND: &str = r#"[{"_ref": "zone_delegated/x:cloud.example.com/default", "fqdn": "cloud.example.com", "view": "default"}]"#;
+const FOUND: &str = r#"[{"_ref": "zone_delegated/x:cloud.example.com/default", "fqdn": "cloud.example.com", "view": "default", "delegated_ttl": 30, "use_delegated_ttl": true}]"#;
 
 /// Plays exchanges, each of which sets a session cookie: method, target, status, body.
 fn that_sets_cookies(exchanges: &[(&str, &str, u16, &str)]) -> OnRecording {
