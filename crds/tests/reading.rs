@@ -156,6 +156,7 @@ fn a_provider_change_stores_its_two_lines_to_the_byte() {
         error: None,
         duration_millis: 41,
         settled_by_reading: false,
+        amends: vec![],
     };
     let first = Tail::START.next(Entry::Intent(Box::new(Intent { sequence: 1, at, change })), None).unwrap();
     let second =

@@ -35,3 +35,4 @@ mod zone_members;
 mod zone_proof;
 mod zone_rest;
 mod zone_restart;
+mod zone_writers;

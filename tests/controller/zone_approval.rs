@@ -80,7 +80,12 @@ impl Provider for Held {
             return Err(ProviderError::Uncertain { text: "no reply".into(), source: None });
         }
         let (reference, task) = (format!("task/{}", self.tasks()), self.tasks().to_string());
-        Ok(Receipt { reference, disposition: Disposition::AwaitingApproval { task }, read_back: None })
+        Ok(Receipt {
+            reference,
+            disposition: Disposition::AwaitingApproval { task },
+            read_back: None,
+            amends: vec![],
+        })
     }
 
     fn longest_aftermath(&self) -> Duration {

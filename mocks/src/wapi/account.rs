@@ -118,6 +118,8 @@ pub struct Rules {
     pub locked_text: String,
     /// The grid is a read-only candidate: writes are refused. The real text is not known.
     pub read_only_candidate: bool,
+    /// Updates of delegations are acknowledged and not carried out, as if a rule of the grid undid them at once.
+    pub forgets_updates: bool,
     /// Enforce attributes flagged `M` over the API; NIOS 9.0 does so in its own pages only.
     pub enforces_mandatory_attributes: bool,
 }
@@ -131,6 +133,7 @@ impl Default for Rules {
             blank_after_comma: true,
             locked_text: "The zone is locked by another administrator.".to_owned(),
             read_only_candidate: false,
+            forgets_updates: false,
             enforces_mandatory_attributes: false,
         }
     }

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
+use gslb_core::changelog::Amends;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::zone::Zone;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::ProviderError;
 
@@ -78,6 +80,15 @@ pub trait Provider: Observe {
     /// The backend does not say.
     async fn held(&self, _zone: &DomainName) -> Result<Option<Held>, ProviderError> {
         Ok(None)
+    }
+
+    /// Puts back what a write of ours took from others, as a [`Receipt`] told it; done if it is there. Gives the
+    /// backend's reference to the object.
+    ///
+    /// # Errors
+    /// It is not there, or that is not known. It may be tried again.
+    async fn amend(&self, _zone: &DomainName, _lost: &Value) -> Result<String, ProviderError> {
+        Ok(String::new())
     }
 
     /// Restarts those services of the backend that need it. Called only where [`Capabilities::restarts`] says so.
@@ -169,6 +180,9 @@ pub struct Receipt {
     /// What a read right after the write found, if one was made and succeeded. If a plan for it is not empty,
     /// another writer came in between: observe again at once.
     pub read_back: Option<Presence>,
+    /// What the write took from others who wrote at the same moment. What has no error is there again; the rest is to
+    /// be [put back](Provider::amend).
+    pub amends: Vec<Amends>,
 }
 
 /// Whether a change that the backend took is in force.

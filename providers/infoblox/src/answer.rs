@@ -80,6 +80,11 @@ impl Failure {
         }
     }
 
+    /// Whether the grid understood and said no to this very request.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.kind == Kind::Final && matches!(self.error, ProviderError::Refused { .. })
+    }
+
     fn elsewhere(error: ProviderError) -> Self {
         Self { kind: Kind::Elsewhere, error }
     }

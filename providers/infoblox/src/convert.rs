@@ -60,6 +60,14 @@ fn name_and_address(entry: &ExtServer) -> Result<(DomainName, Option<IpAddr>), S
     Ok((ns_name, address))
 }
 
+/// Locked, or handed to a group.
+pub(crate) fn is_held(presence: &Presence) -> bool {
+    let Presence::Present(found) = presence else {
+        return false;
+    };
+    found.obstacles.iter().any(Obstacle::forbids_writes)
+}
+
 /// Without its flag the value is the one that the grid passes down, not the zone's own (reference.md §2.8).
 fn ttl(found: &ZoneDelegated) -> Option<Ttl> {
     let seconds = found.delegated_ttl.filter(|_| found.use_delegated_ttl == Some(true))?;

@@ -9,6 +9,7 @@
 //! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring).
 
 mod absence;
+mod amends;
 mod answer;
 mod beneath;
 mod breaker;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
-use gslb_core::delegation::{Obstacle, Presence};
+use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::text::quoted;
@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::absence::{Absences, above};
+use crate::amends::Lost;
 use crate::answer::{Failure, Kind};
 use crate::calls::CallObserver;
 use crate::client::{Client, Request};
@@ -163,10 +164,17 @@ impl Infoblox {
         Failure::last(ProviderError::Unexpected { text })
     }
 
-    /// Makes the zone: sent once. Whatever is unclear afterwards is settled by reading.
+    /// Makes the zone: sent once, unless the grid refused it with our revision attribute and takes it without. Whatever
+    /// is unclear afterwards is settled by reading.
     async fn create(&self, change: &Change, body: Value) -> Result<Receipt, ProviderError> {
-        let request = Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) };
-        match self.client.send(&request).await {
+        let mut sent = self.post(body.clone()).await;
+        if body.get("extattrs").is_some() && matches!(&sent, Err(failure) if failure.is_refusal()) {
+            let mut plain = body;
+            plain.as_object_mut().map(|body| body.remove("extattrs"));
+            sent = self.post(plain).await;
+            self.revisions_refused(sent.is_ok());
+        }
+        match sent {
             Ok(reply) => self.written(change, &reply).await,
             Err(failure) => match failure.kind {
                 Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
@@ -176,6 +184,11 @@ impl Infoblox {
                 }
             },
         }
+    }
+
+    pub(crate) async fn post(&self, body: Value) -> Result<Value, Failure> {
+        let request = Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) };
+        self.client.send(&request).await
     }
 
     /// The grid took it: is it in force, and what stands there now?
@@ -190,7 +203,7 @@ impl Infoblox {
         let found = self.look_up(change.zone()).await.ok();
         let read_back = found.and_then(|found| self.presence(found.as_ref(), change.zone()).ok());
         let disposition = Disposition::Applied;
-        Ok(Receipt { reference: reference.to_owned(), disposition, read_back })
+        Ok(Receipt { reference: reference.to_owned(), disposition, read_back, amends: vec![] })
     }
 
     /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).
@@ -202,6 +215,9 @@ impl Infoblox {
         };
         let presence = self.presence(found.as_ref(), zone)?;
         if change.shows_in(&presence) {
+            if change.before().is_some() {
+                tracing::warn!(%zone, "The reply to a write was lost, and with it what others may have written right before.");
+            }
             return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
         }
         // One look does not prove that nothing comes: the grid may still be at work on it.
@@ -285,7 +301,7 @@ impl Provider for Infoblox {
             return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
         }
         let stale = || ProviderError::Stale { zone: zone.clone() };
-        if !change.matches(&presence) || is_held(&presence) {
+        if !change.matches(&presence) || convert::is_held(&presence) {
             return Err(stale());
         }
         let revision = match change {
@@ -328,21 +344,18 @@ impl Provider for Infoblox {
         self.held_task(zone).await.map_err(|failure| failure.error)
     }
 
+    async fn amend(&self, zone: &DomainName, lost: &Value) -> Result<String, ProviderError> {
+        let lost: Lost = self.parse(lost.clone()).map_err(|failure| failure.error)?;
+        self.give_back(zone, &lost).await.map_err(|failure| failure.error)
+    }
+
     async fn close(&self) -> Result<(), ProviderError> {
         self.logout().await
     }
 }
 
-/// Locked or handed to a group since the plan was made.
-fn is_held(presence: &Presence) -> bool {
-    let Presence::Present(found) = presence else {
-        return false;
-    };
-    found.obstacles.iter().any(Obstacle::forbids_writes)
-}
-
 pub(crate) fn done(reference: String, presence: Presence) -> Receipt {
-    Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
+    Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence), amends: vec![] }
 }
 
 fn unreadable(entry: Unreadable) -> ProviderError {

@@ -168,6 +168,7 @@ fn awaiting(reference: &str) -> Receipt {
         reference: reference.to_owned(),
         disposition: Disposition::AwaitingApproval { task: task_number(reference).to_owned() },
         read_back: None,
+        amends: vec![],
     }
 }
 

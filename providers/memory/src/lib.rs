@@ -188,6 +188,7 @@ impl Provider for MemoryProvider {
             reference: format!("memory/{}", change.zone()),
             disposition: Disposition::Applied,
             read_back: Some(state.read(change.zone())),
+            amends: vec![],
         })
     }
 

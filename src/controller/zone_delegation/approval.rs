@@ -11,7 +11,8 @@ use gslb_crds::ProviderChange;
 use gslb_provider_contract::{Approval, Held, ProviderError, Scope};
 use kube::Api;
 
-use super::desk::Memory;
+use super::amends;
+use super::desk::{Memory, takes_out};
 use super::provide::{Stop, Visit, change_of, complete, proposal};
 use crate::audit::{AuditError, read};
 
@@ -46,6 +47,21 @@ impl Waiting {
     }
 }
 
+/// Reads once from the log what an earlier run left: a change that waits, and what others lost by one.
+pub(super) async fn recall_once(visit: &Visit<'_>, memory: &mut Memory) -> Result<(), AuditError> {
+    if !memory.log_recalled {
+        let Last { entry, change } = recall(visit).await?;
+        memory.waiting = change.as_ref().and_then(waiting_of);
+        let made = change.as_ref().filter(|object| is_made(object));
+        memory.left = made
+            .and_then(|object| change_of(&object.spec.intent))
+            .is_some_and(|change| takes_out(&change, visit.desired.claimant().ns_name()));
+        memory.owed = entry.as_ref().map(amends::owed).unwrap_or_default();
+        memory.log_recalled = true;
+    }
+    Ok(())
+}
+
 /// Asks how the task of this zone stands, if there is one.
 pub(super) async fn look(
     visit: &Visit<'_>,
@@ -53,10 +69,6 @@ pub(super) async fn look(
     approved: &ApprovedPlan,
     observed: &Presence,
 ) -> Result<Look, Stop> {
-    if !memory.log_recalled {
-        memory.waiting = recall(visit).await?;
-        memory.log_recalled = true;
-    }
     let Some(waiting) = memory.waiting.clone() else { return others(visit, approved).await };
     if waiting.change.shows_in(observed) {
         return made(visit, memory, approved, &waiting).await;
@@ -144,27 +156,41 @@ async fn over(
     // From here on the log knows of it, and what it misses is settled by reading.
     memory.waiting = None;
     let reference = Some(waiting.reference.clone());
-    let verdict = Verdict { result, reference, error, duration_millis: 0, settled_by_reading: true };
+    let verdict =
+        Verdict { result, reference, error, duration_millis: 0, settled_by_reading: true, amends: vec![] };
     complete(visit, pending, verdict).await
 }
 
-/// The change of this zone that the last entry of the log left waiting: an earlier run may have made it.
-async fn recall(visit: &Visit<'_>) -> Result<Option<Waiting>, AuditError> {
+/// The last entries of the log about a zone: an earlier run may have made them.
+#[derive(Default)]
+struct Last {
+    entry: Option<ProviderChange>,
+    /// The last that is a change of the delegation, and not a restart or what others got back.
+    change: Option<ProviderChange>,
+}
+
+async fn recall(visit: &Visit<'_>) -> Result<Last, AuditError> {
     let (zone, provider) =
         (visit.desired.claimant().zone().name().to_string(), visit.provider.id().to_string());
-    let last = |last: &mut Option<ProviderChange>, object: Result<ProviderChange, _>| {
+    let last = |last: &mut Last, object: Result<ProviderChange, _>| {
         if let Ok(object) = object
             && (&object.spec.intent.change.zone, &object.spec.intent.change.provider) == (&zone, &provider)
         {
-            *last = Some(object);
+            if change_of(&object.spec.intent).is_some() {
+                last.change = Some(object.clone());
+            }
+            last.entry = Some(object);
         }
     };
     let listing = Api::all(visit.client.clone());
-    let last = read::fold(&listing, || None, last).await.map_err(|source| AuditError::Unavailable {
+    read::fold(&listing, Last::default, last).await.map_err(|source| AuditError::Unavailable {
         name: "providerchanges".to_owned(),
         source: Box::new(source),
-    })?;
-    Ok(last.and_then(|object| waiting_of(&object)))
+    })
+}
+
+fn is_made(object: &ProviderChange) -> bool {
+    object.status.as_ref().is_some_and(|status| status.outcome.verdict.result == ChangeResult::Applied)
 }
 
 fn waiting_of(object: &ProviderChange) -> Option<Waiting> {

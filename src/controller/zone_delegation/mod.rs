@@ -1,5 +1,6 @@
 //! One pass over one ZoneDelegation: this cluster's part of a delegation, and what is told about all of it.
 
+mod amends;
 mod approval;
 pub(crate) mod corefile;
 mod desk;
@@ -258,6 +259,10 @@ async fn visit(
     let visit =
         Visit { provider, log, client, desk, metrics, who, object, desired, scope, evicted, period, clock };
     provide::visit(&visit, memory).await;
+    for (reason, note) in std::mem::take(&mut memory.warnings) {
+        let what = (report::WHAT, Key::of(object));
+        pass.context.announcer.warn(what, reason, note, &object.object_ref(&())).await;
+    }
 }
 
 /// What a visit to the provider is about.

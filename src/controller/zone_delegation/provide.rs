@@ -15,16 +15,16 @@ use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
 use gslb_core::name::GeoTag;
 use gslb_core::plan::{Skip, plan};
 use gslb_crds::ZoneDelegation;
-use gslb_provider_contract::{Disposition, Held, Provider, ProviderError, Scope};
+use gslb_provider_contract::{Disposition, Held, Provider, ProviderError, Receipt, Scope};
 use jiff::Timestamp;
 use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::approval::{self, Look, Waiting};
-use super::desk::{Desk, Memory, Open, Standing};
+use super::desk::{Desk, Memory, Open, Standing, takes_out};
 use super::standing::{fail, open_until, other_writer, standing};
-use super::{members, preflight};
+use super::{amends, members, preflight};
 use crate::audit::{AuditError, ChangeLog, Pending};
 use crate::controller::context::Clock;
 use crate::metrics::Metrics;
@@ -34,6 +34,9 @@ use crate::metrics::Metrics;
 const HIDDEN_PAUSE: Duration = Duration::from_secs(60);
 /// Passes that start anew because somebody else wrote in between.
 const STALE_TRIES: u32 = 3;
+
+/// What the log says of a change that the provider acknowledged.
+const NOT_KEPT: &str = "the provider acknowledged the change, and a read right after it does not show it";
 
 /// Everything that one visit to the provider needs.
 pub(crate) struct Visit<'a> {
@@ -63,6 +66,9 @@ pub(super) enum Stop {
     Provider(#[from] ProviderError),
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// Others lost something by a write of ours, and it is not back.
+    #[error("{0}")]
+    Owed(String),
     #[error("{0}")]
     Refused(String, &'static str),
 }
@@ -101,12 +107,17 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
     memory.sighting = Some(Sighting::of_presence(&observed));
     memory.listed = Some(members::listed(claimant, observed.delegation()));
+    memory.saw(&observed, claimant.ns_name());
     if let Some(until) = settle(visit, memory, &observed, read_at).await? {
         memory.standing = Some(open_until(visit, until));
         memory.next_provider = Some(until);
         return Ok(false);
     }
     memory.unlogged = false;
+    approval::recall_once(visit, memory).await?;
+    if amends::pay(visit, memory, &observed).await? {
+        return Ok(true);
+    }
     let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
@@ -175,36 +186,31 @@ async fn make(
     let started = Instant::now();
     let result = visit.provider.apply(change).await;
     let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let verdict = |result, reference, error| Verdict {
+    let settled_by_reading = false;
+    let verdict = |result, reference, error, amends| Verdict {
         result,
         reference,
         error,
         duration_millis,
-        settled_by_reading: false,
+        settled_by_reading,
+        amends,
     };
     let zone = change.change().zone();
     match result {
         Ok(receipt) => {
-            let (result, made) = match receipt.disposition {
-                Disposition::Applied => {
-                    memory.wrote(visit.desired, change.change(), (visit.clock)());
-                    memory.listed = Some(members::listed(visit.desired.claimant(), change.change().after()));
-                    let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
-                    (ChangeResult::Applied, Made::Applied { overtaken })
-                }
-                Disposition::AwaitingApproval { task } => {
-                    let reference = receipt.reference.clone();
-                    memory.waiting = Some(Waiting::new(change.change().clone(), reference));
-                    (ChangeResult::AwaitingApproval, Made::Waiting(task))
-                }
-            };
+            let (result, made) = taken(visit, memory, change.change(), &receipt);
+            let not_kept = (result == ChangeResult::NotApplied).then(|| NOT_KEPT.to_owned());
             // The provider has it now, whatever becomes of the log.
             memory.unlogged = true;
-            complete(visit, pending, verdict(result, Some(receipt.reference), None)).await?;
+            let (reference, amends) = (Some(receipt.reference), receipt.amends);
+            complete(visit, pending, verdict(result, reference, not_kept, amends)).await?;
             memory.unlogged = false;
-            let (provider, action) = (visit.provider.id(), change.change().action());
-            tracing::info!(%zone, %provider, action, "Made a change at the provider.");
-            Ok(made)
+            let (provider, action, result) = (visit.provider.id(), change.change().action(), result.as_str());
+            tracing::info!(%zone, %provider, action, result, "Made a change at the provider.");
+            match memory.owed.is_empty() {
+                true => Ok(made),
+                false => Err(Stop::Owed(amends::UNPAID.to_owned())),
+            }
         }
         Err(error @ ProviderError::Uncertain { .. }) => {
             let since = (visit.clock)();
@@ -212,8 +218,29 @@ async fn make(
             Err(error.into())
         }
         Err(error) => {
-            complete(visit, pending, verdict(ChangeResult::Failed, None, Some(error.to_string()))).await?;
+            let verdict = verdict(ChangeResult::Failed, None, Some(error.to_string()), vec![]);
+            complete(visit, pending, verdict).await?;
             Err(error.into())
+        }
+    }
+}
+
+/// Takes in that the provider took a change. One that a read right after it does not show is not applied, unless that
+/// read shows what was put back for others.
+fn taken(visit: &Visit<'_>, memory: &mut Memory, change: &Change, receipt: &Receipt) -> (ChangeResult, Made) {
+    amends::take_in(visit, memory, &receipt.amends);
+    match &receipt.disposition {
+        Disposition::Applied => {
+            memory.wrote(visit.desired, change, (visit.clock)());
+            memory.listed = Some(members::listed(visit.desired.claimant(), change.after()));
+            let overtaken = receipt.read_back.as_ref().is_some_and(|found| !change.shows_in(found));
+            let kept = !overtaken || !receipt.amends.is_empty();
+            let result = if kept { ChangeResult::Applied } else { ChangeResult::NotApplied };
+            (result, Made::Applied { overtaken })
+        }
+        Disposition::AwaitingApproval { task } => {
+            memory.waiting = Some(Waiting::new(change.clone(), receipt.reference.clone()));
+            (ChangeResult::AwaitingApproval, Made::Waiting(task.clone()))
         }
     }
 }
@@ -284,11 +311,24 @@ async fn settle(
             memory.waiting = Some(Waiting::new(change.clone(), held.reference.clone()));
             result = ChangeResult::AwaitingApproval;
         }
+        match (result, &change) {
+            (ChangeResult::NotApplied, _) => memory.tried(visit.desired, read_at),
+            (ChangeResult::Applied, Some(change)) => {
+                memory.left = takes_out(change, visit.desired.claimant().ns_name());
+            }
+            _ => {}
+        }
         let waiting = memory.waiting.as_ref().filter(|waiting| Some(&waiting.change) == change.as_ref());
         let reference = waiting.map(|waiting| waiting.reference.clone());
         tracing::info!(%zone, result = result.as_str(), "Settled a change by reading the provider.");
-        let verdict =
-            Verdict { result, reference, error: None, duration_millis: 0, settled_by_reading: true };
+        let verdict = Verdict {
+            result,
+            reference,
+            error: None,
+            duration_millis: 0,
+            settled_by_reading: true,
+            amends: vec![],
+        };
         complete(visit, pending, verdict).await?;
     }
     Ok(wait)
