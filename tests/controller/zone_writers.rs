@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 use crate::dns::name;
 use crate::world::{Cluster, PARENT, eventually, pass};
 
+const EU: &str = "gslb-ns-eu-cloud.example.com";
+
 /// A provider beside which somebody else writes.
 struct Rival {
     store: MemoryProvider,
@@ -188,4 +190,27 @@ async fn what_others_lost_by_a_deletion_is_put_back_before_the_zone_may_go_over_
         told.iter().any(|(reason, note)| reason == "OthersPutBack" && note.contains("ns1.isp")),
         "{told:?}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_zone_that_the_provider_hides_while_dns_refers_to_it_is_not_let_go() {
+    let (cluster, rival) = (Cluster::alone(), Rival::new(false));
+    let _running = cluster.run_with(rival.run());
+    cluster.zone_tells("InSync", "True", "InSync").await;
+    *rival.hidden.lock().unwrap() = true;
+    ask_to_leave(&cluster);
+    let message = cluster.zone_tells("InSync", "False", "StillDelegated").await;
+    assert!(message.contains(&format!("still refer to {EU}")), "{message}");
+    pass(300).await;
+    assert!(!cluster.zone().is_null());
+    // Nobody speaks for the parent: what was seen counts.
+    cluster.dns.silence(PARENT, true);
+    eventually("memory speaks", || {
+        let told = crate::world::told(&cluster.zone(), "InSync", "False", "StillDelegated");
+        told.filter(|text| text.contains("it had been seen with"))
+    })
+    .await;
+    cluster.dns.silence(PARENT, false);
+    cluster.dns.delegate(PARENT, "cloud.example.com", &[]);
+    eventually("the object may go", || cluster.zone().is_null().then_some(())).await;
 }

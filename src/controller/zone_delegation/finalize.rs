@@ -6,13 +6,16 @@ use std::time::Duration;
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::DesiredDelegation;
+use gslb_core::reply::rcode;
 use gslb_crds::{ZoneDelegation, marks};
+use gslb_provider_contract::Provider;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
-use super::desk::{Asked, Asking, Standing};
+use super::desk::{Asked, Asking, Memory, Standing};
+use super::prove::{self, Reach};
 use super::standing::IN_SYNC;
 use super::{ZONE_TAKEN, accept, asked, next, report, servers, shared, visit};
 use crate::controller::cache::Key;
@@ -20,6 +23,7 @@ use crate::controller::context::Context;
 use crate::controller::write::FIELD_MANAGER;
 use crate::controller::{Pass, PassError, Provision};
 use crate::kube_call::in_time;
+use crate::question::Referral;
 
 /// How often a withdrawal that is not done is looked at again. No outside reference.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -71,12 +75,18 @@ async fn withdraw(
     let servers = servers(context, claimant.zone(), &claimant, &BTreeSet::new());
     let asked = Asked { withdrawn: true, ..asked(pass, provider, object, &claimant, BTreeSet::new()) };
     if memory.provider_is_due(&asked, context.now()) {
-        let desired = shared(provider, DesiredDelegation::withdrawn(claimant), &asked);
+        let desired = shared(provider, DesiredDelegation::withdrawn(claimant.clone()), &asked);
         memory.asked = Some(asked);
         visit(pass, (provider, log), object, &desired, Some(PERIOD), &mut memory).await;
         pass.zones.keep(&object.name_any(), memory.clone());
     }
-    let standing = memory.standing.clone();
+    let mut standing = memory.standing.clone();
+    if standing.as_ref().is_some_and(|standing| standing.withdrawn)
+        && let Some(doubt) = doubt(context, &**provider, &claimant, &memory).await
+    {
+        let still = Condition::bad(ConditionKind::InSync, "StillDelegated", doubt);
+        standing = Some(Standing::new(still));
+    }
     if let Some(Standing { in_sync, .. }) = standing.as_ref().filter(|standing| standing.withdrawn) {
         // No condition will tell any more what stays there.
         if in_sync.reason != IN_SYNC {
@@ -89,6 +99,33 @@ async fn withdraw(
     // What is known of the peers must outlive this process: it decides when the object may go.
     report::report(context, object, servers, conditions, context.now()).await?;
     Ok(Some(next(context, &memory, Asking { provider: true, parent: false, members: false })))
+}
+
+/// Why it is not believed that the delegation is gone: an account that lost the right to see a zone is told that there is
+/// none. What we took away ourselves may be served for a while.
+async fn doubt(
+    context: &Context,
+    provider: &dyn Provider,
+    claimant: &Claimant,
+    memory: &Memory,
+) -> Option<String> {
+    if !memory.absent || memory.left || provider.capabilities().own_object {
+        return None;
+    }
+    let words = prove::ask_parent(context, claimant.zone(), Reach::OneResolver).await;
+    let refers = |word: &Referral| word.name_servers.contains(claimant.ns_name());
+    let is_definite = |word: &Referral| matches!(word.rcode, rcode::NO_ERROR | rcode::NX_DOMAIN);
+    let why = if words.values().flatten().any(refers) {
+        "the parent zone's servers still refer to"
+    } else if !words.values().flatten().any(is_definite) && memory.listed_us {
+        "no server of the parent zone says that it is gone, and it had been seen with"
+    } else {
+        return None;
+    };
+    let (zone, ns_name, provider) = (claimant.zone().name(), claimant.ns_name(), provider.id());
+    Some(format!(
+        "{provider} shows no delegation {zone} to this account, but {why} {ns_name}; let the account see the zone, have the provider's services restarted, or set doFinalize to false to let the object go as it is"
+    ))
 }
 
 /// Tells that this cluster's part is over, where finalizers of others hold the object on: what its status said before
