@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use gslb_core::changelog::Who;
-use gslb_provider_contract::Provider;
 use gslb_provider_infoblox::install_crypto_provider;
 use jiff::Timestamp;
 use kube::Client;
@@ -17,7 +16,6 @@ use tokio::sync::mpsc;
 
 use crate::audit::{ChangeLog, Shipper, read_seal_key};
 use crate::config::{BadConfiguration, Settings};
-use crate::controller::Provision;
 use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
 use crate::controller::context::Context;
@@ -35,6 +33,7 @@ use crate::peer::book::Book;
 use crate::peer::fleet::Fleet;
 use crate::peer::glue::Glue;
 use crate::peer::memory::Memory;
+use crate::providers::Providers;
 use crate::provision;
 use crate::question::{Client as Questions, Network};
 
@@ -50,8 +49,8 @@ pub struct World {
     pub client: Client,
     /// Asks peers and resolvers.
     pub questions: Questions,
-    /// Where delegations are published; `None`: they are kept by hand.
-    pub provider: Option<Arc<dyn Provider>>,
+    /// Where delegations are published.
+    pub providers: Providers,
     /// Where the lines of the change log go besides the cluster.
     pub shipper: Shipper,
     /// The time, which goes as fast as Tokio's.
@@ -102,7 +101,7 @@ pub(crate) async fn run(
     let pages = tokio::spawn(async move { axum::serve(listener, pages.router()).await });
     let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
     let world = World {
-        provider: provision::provider(&settings, &client, &vitals.metrics)
+        providers: provision::providers(&settings, &client, &vitals.metrics)
             .context(BadConfiguration("the provider cannot be set up"))?,
         client,
         questions: Questions::new(Network::from_source(settings.dns_source_address), resolvers),
@@ -136,9 +135,9 @@ async fn start(
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
-    let World { client, questions, provider, shipper, clock } = world;
+    let World { client, questions, providers, shipper, clock } = world;
     let log = change_log(&settings, &client, shipper, clock())?;
-    let provider: Option<Provision> = provider.map(|provider| (provider, Arc::new(log)));
+    let log = Arc::new(log);
     let (changed, changes) = mpsc::unbounded_channel();
     let questions = Arc::new(PeerQuestions::new(questions, settings.peer_ports()));
     let Vitals { metrics, progress, readiness } = vitals;
@@ -170,7 +169,7 @@ async fn start(
         settings: Arc::clone(&settings),
     });
     let who = who(&settings);
-    let start = Start { context, changes, questions, provider, who, progress, readiness };
+    let start = Start { context, changes, questions, providers, log, who, progress, readiness };
     tracing::info!(cluster = %settings.geo_tag, provider = settings.provider.name(), "Started.");
     follow(start, stop).await?;
     tracing::info!("Stopped.");

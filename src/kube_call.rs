@@ -19,3 +19,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 pub(crate) async fn in_time<T>(call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
     timeout(LONGEST_WAIT, call).await.unwrap_or_else(|late| Err(kube::Error::Service(Box::new(late))))
 }
+
+/// What the API server said, or why it said nothing, for people: the error's own text repeats the whole reply.
+pub(crate) fn said(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
+}

@@ -10,6 +10,7 @@ pub mod health;
 mod kube_call;
 pub mod metrics;
 mod peer;
+pub mod providers;
 mod provision;
 pub mod question;
 pub mod telemetry;

@@ -1,4 +1,4 @@
-//! Sets up the configured provider, and what it needs from the cluster.
+//! Sets up the configured providers, and what they need from the cluster.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::Context;
 use async_trait::async_trait;
 use gslb_core::login::LoginRecord;
-use gslb_provider_contract::Provider;
 use gslb_provider_contract::error::BoxError;
 use gslb_provider_external_dns::ExternalDns;
 use gslb_provider_infoblox::{Credentials, GridAddress, Infoblox, LoginMemory};
@@ -17,43 +16,75 @@ use kube::{Api, Client};
 use secrecy::{ExposeSecret, SecretSlice};
 use serde_json::json;
 
-use crate::config::{Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings};
+use crate::config::{
+    Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings, read_file,
+};
 use crate::controller::write::FIELD_MANAGER;
+use crate::kube_call::said;
 use crate::metrics::Metrics;
+use crate::providers::Providers;
 
 /// ConfigMap that counts bad log-ins over restarts.
 const LOGIN_MEMORY: &str = "gslb-bridge-login";
-const LOGIN_KEY: &str = "infoblox";
 
-/// The configured provider, if there is one that writes by itself.
+/// The configured providers.
 ///
 /// # Errors
 /// The settings do not fit together or a file cannot be read.
-pub(crate) fn provider(
+pub(crate) fn providers(
     settings: &Settings,
     client: &Client,
     metrics: &Metrics,
-) -> anyhow::Result<Option<Arc<dyn Provider>>> {
+) -> anyhow::Result<Providers> {
+    let set_up = |name: &str, manager: &str, settings_of_grid: &InfobloxSettings| -> anyhow::Result<_> {
+        let api = Api::namespaced(client.clone(), &settings.namespace);
+        let memory = ClusterMemory { api, record: name.to_owned(), field_manager: manager.to_owned() };
+        let calls = Arc::new(metrics.of_grid(name));
+        Ok(Infoblox::new(grid(settings_of_grid)?, Arc::new(memory), calls)?)
+    };
     match &settings.provider {
-        ProviderChoice::None => Ok(None),
+        ProviderChoice::None => Ok(Providers::plain(None)),
         ProviderChoice::ExternalDns => {
             let provider = ExternalDns::new(client.clone(), &settings.namespace, FIELD_MANAGER);
-            Ok(Some(Arc::new(provider)))
+            Ok(Providers::plain(Some(Arc::new(provider))))
         }
         ProviderChoice::Infoblox(infoblox) => {
-            let api = Api::namespaced(client.clone(), &settings.namespace);
-            let memory = Arc::new(ClusterMemory { api });
-            let provider = Infoblox::new(grid(infoblox)?, memory, Arc::new(metrics.clone()))?;
-            Ok(Some(Arc::new(provider)))
+            let base = set_up(Infoblox::ID, FIELD_MANAGER, infoblox)?;
+            let views = with_views(Providers::default(), settings, Infoblox::ID, &base);
+            Ok(views.and_plain(Arc::new(base)))
+        }
+        ProviderChoice::Listed(grids) => {
+            let mut providers = Providers::default();
+            for (name, infoblox) in grids {
+                // An apply gives up what it does not name: each writes its own record as a manager of its own.
+                let base = set_up(name, &format!("{FIELD_MANAGER}-login-{name}"), infoblox)
+                    .with_context(|| format!("provider {name}"))?
+                    .named(name);
+                providers = with_views(providers, settings, name, &base);
+            }
+            Ok(providers)
         }
     }
 }
 
-fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::Settings> {
+/// All views of a grid that zones are published in.
+fn with_views(providers: Providers, settings: &Settings, name: &str, base: &Infoblox) -> Providers {
+    let views = settings.publications.views().into_iter().filter(|view| view.provider == name);
+    views.fold(providers, |providers, view| {
+        let provider = Arc::new(base.in_view(&view.view));
+        providers.with_view(view, provider)
+    })
+}
+
+/// What the provider needs to know of a grid.
+///
+/// # Errors
+/// A file cannot be read, or a setting cannot work.
+pub(crate) fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::Settings> {
     let ca_bundles = match &settings.ca_file {
         None => Vec::new(),
         Some(path) => {
-            let bundle = std::fs::read(path)
+            let bundle = read_file(path)
                 .with_context(|| format!("INFOBLOX_CA_FILE {} cannot be read", path.display()))?;
             vec![bundle]
         }
@@ -66,6 +97,7 @@ fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::S
         view: settings.view.clone(),
         credentials: credentials(&settings.username, &settings.password),
         ca_bundles,
+        verifies: settings.tls_verify,
         restarts: settings.restart_policy == RestartPolicy::IfNeeded,
         request_timeout: settings.request_timeout,
         retry_pause: gslb_provider_infoblox::settings::RETRY_PAUSE,
@@ -76,12 +108,12 @@ fn grid(settings: &InfobloxSettings) -> anyhow::Result<gslb_provider_infoblox::S
 /// Certificate and key in one text.
 fn client_certificate(files: Option<&(PathBuf, PathBuf)>) -> anyhow::Result<Option<SecretSlice<u8>>> {
     let Some((certificate, key)) = files else { return Ok(None) };
-    let read = |name: &str, path: &PathBuf| {
-        std::fs::read(path).with_context(|| format!("{name} {} cannot be read", path.display()))
+    let pem_of = |name: &str, path: &PathBuf| {
+        read_file(path).with_context(|| format!("{name} {} cannot be read", path.display()))
     };
-    let mut pem = read("INFOBLOX_CLIENT_CERT_FILE", certificate)?;
+    let mut pem = pem_of("INFOBLOX_CLIENT_CERT_FILE", certificate)?;
     pem.push(b'\n');
-    pem.extend(read("INFOBLOX_CLIENT_KEY_FILE", key)?);
+    pem.extend(pem_of("INFOBLOX_CLIENT_KEY_FILE", key)?);
     Ok(Some(pem.into()))
 }
 
@@ -107,32 +139,69 @@ fn credentials(username: &SecretSource, password: &SecretSource) -> Credentials 
 /// Keeps the count of bad log-ins in a ConfigMap of ours; it holds a short keyed hash, never the secret.
 struct ClusterMemory {
     api: Api<ConfigMap>,
+    /// Key of the ConfigMap: each instance counts for itself.
+    record: String,
+    field_manager: String,
 }
 
 #[async_trait]
 impl LoginMemory for ClusterMemory {
     async fn load(&self) -> Result<Option<LoginRecord>, BoxError> {
-        let stored = self.api.get_opt(LOGIN_MEMORY).await?.and_then(|stored| stored.data);
-        match stored.and_then(|data| data.get(LOGIN_KEY).cloned()) {
-            Some(record) => Ok(Some(serde_json::from_str(&record)?)),
-            None => Ok(None),
-        }
+        Ok(self.read().await?.0)
     }
 
-    async fn store(&self, record: &LoginRecord) -> Result<(), BoxError> {
-        let body = json!({
+    /// Names the version that was compared, so that the API refuses it if somebody writes in between.
+    async fn store(&self, before: Option<&LoginRecord>, record: &LoginRecord) -> Result<(), BoxError> {
+        let (stored, version) = self.read().await?;
+        if stored.as_ref() != before {
+            return Err("another process stored meanwhile".into());
+        }
+        let mut body = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": LOGIN_MEMORY},
-            "data": {LOGIN_KEY: serde_json::to_string(record)?},
+            "data": {&self.record: serde_json::to_string(record)?},
         });
-        let params = PatchParams::apply(FIELD_MANAGER).force();
-        self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await?;
+        if let Some(version) = version {
+            body["metadata"]["resourceVersion"] = version.into();
+        }
+        let params = PatchParams::apply(&self.field_manager).force();
+        let patched = self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await;
+        patched.map_err(|error| said(&error))?;
         Ok(())
+    }
+}
+
+impl ClusterMemory {
+    /// The record, and the version of the ConfigMap if there is one.
+    async fn read(&self) -> Result<(Option<LoginRecord>, Option<String>), BoxError> {
+        let stored = self.api.get_opt(LOGIN_MEMORY).await.map_err(|error| said(&error))?;
+        let Some(stored) = stored else { return Ok((None, None)) };
+        let record = stored.data.as_ref().and_then(|data| data.get(&self.record));
+        let record = record.map(|record| serde_json::from_str(record)).transpose()?;
+        Ok((record, stored.metadata.resource_version))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use gslb_core::login::Salt;
+    use gslb_mocks::kube::ApiServer;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_record_is_stored_in_the_place_of_the_one_that_was_seen_only() {
+        let api = ApiServer::builder().crd_yaml(&gslb_crds::yaml()).build();
+        let api = Api::namespaced(Client::new(api.router(), "default"), "default");
+        let (record, field_manager) = ("infoblox".to_owned(), FIELD_MANAGER.to_owned());
+        let memory = ClusterMemory { api, record, field_manager };
+        assert_eq!(memory.load().await.unwrap(), None);
+        let [ours, theirs] = [1, 2].map(|byte| LoginRecord::new(Salt::new([byte; 16])));
+        memory.store(None, &theirs).await.unwrap();
+        memory.store(None, &ours).await.unwrap_err();
+        assert_eq!(memory.load().await.unwrap(), Some(theirs.clone()));
+        memory.store(Some(&theirs), &ours).await.unwrap();
+        assert_eq!(memory.load().await.unwrap(), Some(ours));
+    }
 
     #[test]
     fn what_is_given_as_a_file_is_read_for_every_log_in() {

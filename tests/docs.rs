@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
 
+mod says;
+
 use std::fs;
 use std::path::Path;
 
 use gslb_bridge::config::{Form, RawConfig, Readers, Settings, VARIABLES, Variable};
 use gslb_bridge::dns::settings::DnsSettings;
 use gslb_bridge::metrics;
+
+use self::says::assert_says;
 
 #[test]
 fn the_reference_lists_every_setting() {
@@ -21,22 +25,6 @@ fn the_reference_lists_every_setting() {
 #[test]
 fn the_reference_lists_every_metric_of_run() {
     assert_says("docs/operating.md", "metrics", &metrics::reference());
-}
-
-/// The part of the document between the marks of that name is `wanted`. With `UPDATE_DOCS` in the environment it is
-/// written instead.
-fn assert_says(document: &str, part: &str, wanted: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(document);
-    let (begin, end) = (format!("<!-- {part}: begin -->\n"), format!("<!-- {part}: end -->\n"));
-    let found = fs::read_to_string(&path).unwrap();
-    let (before, rest) = found.split_once(&begin).unwrap();
-    let (_, after) = rest.split_once(&end).unwrap();
-    let wanted = [before, &begin, wanted, &end, after].concat();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, wanted).unwrap();
-        return;
-    }
-    assert!(found == wanted, "{document} is out of date: UPDATE_DOCS=1 cargo test --test docs");
 }
 
 fn row(variable: &Variable) -> String {
@@ -68,6 +56,24 @@ fn the_example_of_a_configuration_file_has_every_key_and_is_taken() {
         let absent: Vec<_> =
             keys.lines().filter(|line| line.contains("# default") || line.contains(": not set")).collect();
         assert_eq!(absent, [""; 0]);
+    }
+}
+
+#[test]
+fn the_example_of_several_grids_and_views_is_taken_and_has_every_key_of_a_place() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/gslb-bridge-views.yaml");
+    let raw = RawConfig::default().and_file(Some(&path));
+    let settings = Settings::resolve(&raw).unwrap();
+    assert_eq!(settings.warnings, []);
+    let views = settings.publications.views();
+    let views: Vec<_> = views.iter().map(|view| format!("{}/{}", view.provider, view.view)).collect();
+    assert_eq!(views, ["core/internal", "core/partners", "dmz/external"]);
+    let text = fs::read_to_string(path).unwrap();
+    for key in ["provider:", "view:", "nsAddresses:", "edgeDnsServers:"] {
+        assert!(
+            text.contains(&format!("        {key}")) || text.contains(&format!("      - {key}")),
+            "{key}"
+        );
     }
 }
 

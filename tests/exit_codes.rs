@@ -242,9 +242,12 @@ fn a_configuration_file_that_cannot_be_used_is_78_with_the_reason() {
 }
 
 #[test]
-fn a_configuration_file_that_is_not_there_or_is_a_folder_is_78() {
+fn a_configuration_file_that_is_not_there_or_is_none_is_78() {
     let folder = tempfile::tempdir().unwrap();
-    for path in ["/nowhere/gslb.yaml", folder.path().to_str().unwrap()] {
+    // To open a pipe that nobody writes to would be to wait for ever.
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in ["/nowhere/gslb.yaml", folder.path().to_str().unwrap(), pipe.to_str().unwrap()] {
         for (arguments, variable) in [(vec!["run", "--config", path], ""), (vec!["run"], path)] {
             let (code, text) = ended(folder.path(), &arguments, &[&MINIMAL, &[("CONFIG_FILE", variable)]]);
             assert_eq!(code, 78, "{text}");
@@ -297,4 +300,54 @@ fn the_argument_names_the_file_before_the_variable_and_variables_win_over_both()
     ] {
         assert!(text.contains(part), "{part} not in:\n{text}");
     }
+}
+
+#[test]
+fn a_check_without_a_grid_says_so_and_asks_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = "no grid is configured (INFOBLOX_GRID_HOST is not set), so none was looked at: delegations are kept by hand";
+    let (code, text) = ended(folder.path(), &["check"], &[&MINIMAL]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains(none), "{text}");
+    let (code, text) = ended(folder.path(), &["check", "--kubeconfig", "/nowhere"], &[&MINIMAL]);
+    assert_eq!(code, 0, "{text}");
+    let external = [("EXTDNS_ENABLED", "true")];
+    let (code, text) = ended(folder.path(), &["check"], &[&MINIMAL, &external]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("EXTDNS_ENABLED selects external-dns"), "{text}");
+}
+
+#[test]
+fn a_check_reads_the_settings_of_run_and_wrong_ones_are_78() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--print-config"];
+    let of_run = ended(folder.path(), &[&["run"], &arguments[..]].concat(), &[&MINIMAL, &GRID]);
+    let of_check = ended(folder.path(), &[&["check"], &arguments[..]].concat(), &[&MINIMAL, &GRID]);
+    assert_eq!(of_check, of_run);
+    for (arguments, wrong, part) in [
+        (&["check"][..], ("LOG_LEVEL", "loud"), "LOG_LEVEL"),
+        (&["check"], ("INFOBLOX_CA_FILE", "/nowhere/ca.pem"), "/nowhere/ca.pem"),
+        (&["check", "--kubeconfig", "/nowhere"], ("LOG_LEVEL", "info"), "kubeconfig"),
+        (&["check", "--config", "/nowhere/gslb.yaml"], ("LOG_LEVEL", "info"), "/nowhere/gslb.yaml"),
+    ] {
+        let (code, text) = ended(folder.path(), arguments, &[&MINIMAL, &GRID, &[wrong]]);
+        assert_eq!(code, 78, "{arguments:?}: {text}");
+        assert!(text.contains(part), "{part} not in: {text}");
+    }
+    let (code, text) = ended(folder.path(), &["check", "--output", "yaml"], &[&MINIMAL]);
+    assert_eq!(code, 64, "{text}");
+}
+
+#[test]
+fn a_check_that_finds_something_is_2_and_without_a_count_of_log_ins_nobody_logs_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text) = ended(folder.path(), &["check"], &[&MINIMAL, &GRID]);
+    assert_eq!(code, 2, "{text}");
+    for part in [
+        "the ZoneDelegations of the cluster could not be listed",
+        "the count of bad log-ins at Infoblox cannot be read or stored, so there is no log-in",
+    ] {
+        assert!(text.contains(part), "{part} not in:\n{text}");
+    }
+    assert!(!text.contains("hunter2"), "{text}");
 }

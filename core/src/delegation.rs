@@ -95,8 +95,9 @@ pub struct ObservedDelegation {
     /// leave as they are.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub kept_settings: BTreeSet<String>,
-    /// Whether it may be given a first TTL: no mark says that a cluster of the fleet wrote it before, and a write leaves
-    /// one. So whoever takes the TTL away again is heeded by every cluster, and after a restart.
+    /// Whether it may be given a first TTL: no mark says that a cluster of the fleet wrote it before. Where a write leaves
+    /// one, whoever takes the TTL away again is heeded by every cluster, and after a restart; elsewhere each run remembers
+    /// what it gave.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub takes_first_ttl: bool,
 }

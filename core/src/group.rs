@@ -2,6 +2,9 @@
 
 use jiff::Timestamp;
 
+/// Reason of the condition of a Gslb whose name is served from the other group.
+pub const OTHER_GROUP_SERVES: &str = "OtherGroupServes";
+
 /// An API group with a kind `Gslb`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
@@ -46,16 +49,19 @@ pub struct Twin {
     pub created: Option<Timestamp>,
     /// Whether the DNSEndpoint of that name belongs to it.
     pub publishes: bool,
+    /// Whether it said last that the other one serves.
+    pub yields: bool,
     /// Whether it shall not serve: a legacy one that is migrated or deleted.
     pub retired: bool,
 }
 
 /// The group that serves a name: never two write one DNSEndpoint (F-25).
 ///
-/// The one that publishes goes on, so that nothing changes before it is handed over. While none does, the older one
-/// begins, as in every contest for a host.
+/// The one that publishes goes on, so that nothing changes before it is handed over. While the DNSEndpoint is nobody's,
+/// or gone, the one goes on that the other said serves; where none has said so the older one begins, as in every contest
+/// for a host.
 pub fn serving(one: Twin, other: Twin) -> Group {
-    let rank = |twin: &Twin| (twin.retired, !twin.publishes, twin.created, twin.group);
+    let rank = |twin: &Twin| (twin.retired, !twin.publishes, twin.yields, twin.created, twin.group);
     if rank(&one) <= rank(&other) { one.group } else { other.group }
 }
 
@@ -65,7 +71,7 @@ mod tests {
 
     fn twin(group: Group, created: i64) -> Twin {
         let created = Timestamp::from_second(created).ok();
-        Twin { group, created, publishes: false, retired: false }
+        Twin { group, created, publishes: false, yields: false, retired: false }
     }
 
     #[test]
@@ -80,6 +86,9 @@ mod tests {
             (twin(Group::Legacy, 2), young, Group::Canonical),
             (twin(Group::Legacy, 3), young, Group::Canonical),
             (retired, young, Group::Canonical),
+            (Twin { yields: true, ..old }, young, Group::Canonical),
+            (Twin { yields: true, ..publishing(old) }, young, Group::Legacy),
+            (Twin { yields: true, ..old }, Twin { yields: true, ..young }, Group::Legacy),
         ] {
             assert_eq!(serving(legacy, canonical), serves, "{legacy:?} {canonical:?}");
             assert_eq!(serving(canonical, legacy), serves, "{legacy:?} {canonical:?}");

@@ -19,7 +19,7 @@
 //!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`restart`]: when a
 //!    backend is made to serve what it holds; [`rivalry`]: how often what
 //!    somebody else undoes is written back.
-//! 7. [`changelog`]: the tamper-evident chain of what was done at a provider.
+//! 7. [`changelog`]: the tamper-evident chain of what was done at a provider; [`outlet`]: at which of several places.
 //! 8. [`doubling`]: the pauses of whatever is tried again.
 //!
 //! [`few`] is the one container of its own, [`text`] what makes words of others fit for a sentence.
@@ -49,6 +49,7 @@ pub mod login;
 pub mod lookup;
 pub mod migration;
 pub mod name;
+pub mod outlet;
 pub mod peer;
 pub mod plan;
 pub mod publication;

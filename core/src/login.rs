@@ -15,6 +15,14 @@ use sha2::Sha256;
 pub const MAX_BAD_LOGINS: u8 = 2;
 /// Time between the first bad log-in and the second (design §2.5).
 pub const BAD_LOGIN_PAUSE: SignedDuration = SignedDuration::from_secs(60);
+/// The same for a credential that was accepted before. It was not mistyped: somebody changed it at the grid, or the grid
+/// locked the account. A lock of a grid lasts five minutes unless it is set otherwise (reference.md §1.3), and other
+/// clusters may use the same account.
+pub const PROVEN_LOGIN_PAUSE: SignedDuration = SignedDuration::from_secs(300);
+/// Credentials that are remembered. No outside reference: a roll-out has two, an operator who tries some a few more.
+pub const MOST_CREDENTIALS: usize = 8;
+/// When that many were rejected, one is forgotten for another after this time. No outside reference.
+pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
 /// Random bytes that make one installation's fingerprints useless for another. The caller draws them once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,25 +46,51 @@ pub struct Fingerprint(u32);
 #[error("a salt has 32 hexadecimal digits")]
 pub struct SaltError;
 
-/// What is remembered of log-ins with one backend.
+/// What is remembered of log-ins with one backend: the credentials that were tried last, each with its own count, so
+/// that two processes with different ones (a roll-out with a changed Secret) cannot reset one another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoginRecord {
     salt: Salt,
-    /// The credential that was tried last.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    fingerprint: Option<Fingerprint>,
-    /// It was accepted since it was last rejected. Such a credential needs no note before it is used again.
+    /// At most [`MOST_CREDENTIALS`], in the order of their first try.
+    #[serde(default)]
+    tries: Vec<Tries>,
+}
+
+/// The tries of one credential.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Tries {
+    fingerprint: Fingerprint,
+    /// It was accepted at some time.
     #[serde(default)]
     proven: bool,
-    /// Tries that were rejected.
+    /// Tries that were rejected since it was last accepted.
     #[serde(default)]
     bad: u8,
     /// Tries whose end nobody saw, because the process ended first.
     #[serde(default)]
     unanswered: u8,
+    /// When it was last tried, if that try counts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    last_bad: Option<Timestamp>,
+    last: Option<Timestamp>,
+}
+
+/// How a try ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginEnd {
+    /// The backend rejected the credential.
+    Rejected {
+        /// When.
+        at: Timestamp,
+    },
+    /// The backend accepted it.
+    Accepted,
+    /// The backend gave no verdict.
+    Unanswered {
+        /// What [`LoginRecord::last`] said before the try was noted.
+        before: Option<Timestamp>,
+    },
 }
 
 /// Whether a credential may be sent now.
@@ -113,7 +147,7 @@ impl fmt::Debug for Fingerprint {
 impl LoginRecord {
     /// Nothing tried yet.
     pub fn new(salt: Salt) -> Self {
-        Self { salt, fingerprint: None, proven: false, bad: 0, unanswered: 0, last_bad: None }
+        Self { salt, tries: vec![] }
     }
 
     /// The salt for [`Fingerprint::of`].
@@ -121,50 +155,105 @@ impl LoginRecord {
         &self.salt
     }
 
-    /// The record to store before a credential is sent. The try of an unproven credential is noted first, so that
-    /// processes that end in the middle cannot repeat it without a pause; a proven one changes nothing, so that a
-    /// session that is renewed costs no write.
+    /// When the credential was last tried, if that try counts.
+    pub fn last(&self, fingerprint: Fingerprint) -> Option<Timestamp> {
+        self.of(fingerprint)?.last
+    }
+
+    /// Whether the credential was accepted, and not rejected since.
+    pub fn is_proven(&self, fingerprint: Fingerprint) -> bool {
+        self.of(fingerprint).is_some_and(|tries| tries.proven && tries.is_settled())
+    }
+
+    /// The record to store before a credential is sent: the try is noted first, so that processes that end in the
+    /// middle cannot repeat it without a pause. A process whose own log-in with a [proven](Self::is_proven) credential
+    /// was accepted may leave it out, so that a session that is renewed costs no write.
     #[must_use]
-    pub fn trying(self, fingerprint: Fingerprint, now: Timestamp) -> Self {
-        let known = self.fingerprint == Some(fingerprint);
-        if known && self.proven {
-            return self;
+    pub fn trying(mut self, fingerprint: Fingerprint, now: Timestamp) -> Self {
+        let tries = self.entry(fingerprint);
+        tries.unanswered = tries.unanswered.saturating_add(1);
+        tries.last = Some(now);
+        self
+    }
+
+    /// The record after a try that was noted, or needed no note.
+    #[must_use]
+    pub fn ended(mut self, fingerprint: Fingerprint, end: LoginEnd) -> Self {
+        let tries = self.entry(fingerprint);
+        let unanswered = tries.unanswered.saturating_sub(1);
+        match end {
+            LoginEnd::Rejected { at } => {
+                tries.bad = tries.bad.saturating_add(1);
+                (tries.unanswered, tries.last) = (unanswered, Some(at));
+            }
+            LoginEnd::Accepted => {
+                *tries = Tries { proven: true, bad: 0, unanswered: 0, last: None, ..*tries };
+            }
+            LoginEnd::Unanswered { before } => (tries.unanswered, tries.last) = (unanswered, before),
         }
-        let (bad, unanswered) = if known { (self.bad, self.unanswered.saturating_add(1)) } else { (0, 1) };
-        Self { fingerprint: Some(fingerprint), proven: false, bad, unanswered, last_bad: Some(now), ..self }
+        // What was never accepted nor rejected need not be remembered.
+        self.tries.retain(|tries| tries.proven || !tries.is_settled());
+        self
     }
 
-    /// The record after the backend rejected what was [`trying`](Self::trying).
+    /// Without times that lie ahead: the clock was set back since, and a pause must not become longer by that.
     #[must_use]
-    pub fn rejected(self, fingerprint: Fingerprint, now: Timestamp) -> Self {
-        let bad = if self.proven { 1 } else { self.bad.saturating_add(1) };
-        let unanswered = self.unanswered.saturating_sub(1);
-        Self { fingerprint: Some(fingerprint), proven: false, bad, unanswered, last_bad: Some(now), ..self }
+    pub fn not_after(mut self, now: Timestamp) -> Self {
+        for tries in &mut self.tries {
+            tries.last = tries.last.map(|last| last.min(now));
+        }
+        self
     }
 
-    /// The record after the backend accepted it.
-    #[must_use]
-    pub fn accepted(self, fingerprint: Fingerprint) -> Self {
-        Self { fingerprint: Some(fingerprint), proven: true, bad: 0, unanswered: 0, last_bad: None, ..self }
+    fn of(&self, fingerprint: Fingerprint) -> Option<&Tries> {
+        self.tries.iter().find(|tries| tries.fingerprint == fingerprint)
+    }
+
+    fn entry(&mut self, fingerprint: Fingerprint) -> &mut Tries {
+        let known = self.tries.iter().position(|tries| tries.fingerprint == fingerprint);
+        let index = known.unwrap_or_else(|| {
+            if self.tries.len() >= MOST_CREDENTIALS
+                && let Some(oldest) = self.oldest()
+            {
+                self.tries.remove(oldest);
+            }
+            self.tries.push(Tries { fingerprint, proven: false, bad: 0, unanswered: 0, last: None });
+            self.tries.len() - 1
+        });
+        &mut self.tries[index]
+    }
+
+    /// What is forgotten first: a credential without bad tries, else the one that was tried the longest time ago.
+    fn oldest(&self) -> Option<usize> {
+        let all = self.tries.iter().enumerate();
+        all.min_by_key(|(_, tries)| tries.last).map(|(index, _)| index)
     }
 }
 
-/// Whether a credential may be sent now. A different fingerprint starts anew.
-pub fn decide(record: &LoginRecord, fingerprint: Fingerprint, now: Timestamp) -> LoginDecision {
-    if record.fingerprint != Some(fingerprint) {
-        return LoginDecision::MayTry;
+impl Tries {
+    fn is_settled(&self) -> bool {
+        self.bad == 0 && self.unanswered == 0
     }
-    let Some(last) = record.last_bad else { return LoginDecision::MayTry };
-    let pause = match (record.bad, record.unanswered) {
-        (0, 0) => return LoginDecision::MayTry,
-        // Nobody has rejected it, so it must not be given up; but the tries grow rare.
-        (0, tries) => BAD_LOGIN_PAUSE * (1 << (tries - 1).min(4)),
-        (1, 0) => BAD_LOGIN_PAUSE,
-        _ => return LoginDecision::BlockedUntilChanged,
+}
+
+/// Whether a credential may be sent now. Each one is counted for itself; if too many were rejected, a further one waits
+/// until the oldest of them may be forgotten.
+pub fn decide(record: &LoginRecord, fingerprint: Fingerprint, now: Timestamp) -> LoginDecision {
+    let (last, pause) = match record.of(fingerprint) {
+        Some(tries) => match (tries.bad, tries.unanswered) {
+            (0, 0) => return LoginDecision::MayTry,
+            // Nobody has rejected it, so it must not be given up; but the tries grow rare.
+            (0, unanswered) => (tries.last, BAD_LOGIN_PAUSE * (1 << (unanswered - 1).min(4))),
+            (1, 0) if tries.proven => (tries.last, PROVEN_LOGIN_PAUSE),
+            (1, 0) => (tries.last, BAD_LOGIN_PAUSE),
+            _ => return LoginDecision::BlockedUntilChanged,
+        },
+        None if record.tries.len() < MOST_CREDENTIALS => return LoginDecision::MayTry,
+        None => (record.oldest().and_then(|oldest| record.tries[oldest].last), FORGOTTEN_AFTER),
     };
-    match last.checked_add(pause) {
-        Ok(until) if until > now => LoginDecision::WaitUntil(until),
-        Ok(_) | Err(_) => LoginDecision::MayTry,
+    match last.and_then(|last| last.checked_add(pause).ok()) {
+        Some(until) if until > now => LoginDecision::WaitUntil(until),
+        Some(_) | None => LoginDecision::MayTry,
     }
 }
 
@@ -184,7 +273,7 @@ mod tests {
 
     fn rejected_at(record: LoginRecord, password: &str, second: i64) -> LoginRecord {
         let print = secret(password);
-        record.trying(print, at(second)).rejected(print, at(second))
+        record.trying(print, at(second)).ended(print, LoginEnd::Rejected { at: at(second) })
     }
 
     #[test]
@@ -220,12 +309,65 @@ mod tests {
     }
 
     #[test]
-    fn a_proven_credential_is_used_again_without_a_note_and_counts_anew_when_rejected() {
+    fn a_proven_credential_counts_anew_when_rejected_and_waits_longer_for_its_second_try() {
         let print = secret("right");
-        let record = LoginRecord::new(SALT).trying(print, at(0)).accepted(print);
-        assert_eq!(record.clone().trying(print, at(600)), record);
-        let record = record.rejected(print, at(600));
-        assert_eq!(decide(&record, print, at(601)), LoginDecision::WaitUntil(at(660)));
+        let record = LoginRecord::new(SALT).trying(print, at(0)).ended(print, LoginEnd::Accepted);
+        assert!(record.is_proven(print));
+        assert_eq!(decide(&record, print, at(1)), LoginDecision::MayTry);
+        // Without a note: a session was renewed.
+        let record = record.ended(print, LoginEnd::Rejected { at: at(600) });
+        assert!(!record.is_proven(print));
+        assert_eq!(decide(&record, print, at(899)), LoginDecision::WaitUntil(at(900)));
+        let record = rejected_at(record, "right", 900);
+        assert_eq!(decide(&record, print, at(99_999)), LoginDecision::BlockedUntilChanged);
+    }
+
+    #[test]
+    fn a_try_without_a_verdict_leaves_the_count_and_the_pause_as_they_were() {
+        let print = secret("wrong");
+        for before in [LoginRecord::new(SALT), rejected_at(LoginRecord::new(SALT), "wrong", 0)] {
+            let end = LoginEnd::Unanswered { before: before.last(print) };
+            assert_eq!(before.clone().trying(print, at(60)).ended(print, end), before);
+        }
+    }
+
+    #[test]
+    fn credentials_that_are_tried_in_turn_do_not_reset_one_another() {
+        let mut record = LoginRecord::new(SALT);
+        let mut sent = 0;
+        for second in 0..10_000 {
+            let password = ["blue", "green"][usize::try_from(second % 2).unwrap()];
+            if decide(&record, secret(password), at(second)) == LoginDecision::MayTry {
+                record = rejected_at(record, password, second);
+                sent += 1;
+            }
+        }
+        assert_eq!(sent, 4);
+    }
+
+    #[test]
+    fn more_credentials_than_are_remembered_wait_until_the_oldest_is_forgotten() {
+        let mut record = LoginRecord::new(SALT);
+        for second in 0..8 {
+            record = rejected_at(record, &format!("wrong {second}"), second);
+        }
+        assert_eq!(decide(&record, secret("another"), at(3599)), LoginDecision::WaitUntil(at(3600)));
+        let record = rejected_at(record, "another", 3600);
+        assert_eq!(record.tries.len(), MOST_CREDENTIALS);
+        assert_eq!(decide(&record, secret("another"), at(3601)), LoginDecision::WaitUntil(at(3660)));
+        // A credential that works is forgotten first, as it costs nothing.
+        let print = secret("wrong 3");
+        let record = record.ended(print, LoginEnd::Accepted);
+        assert_eq!(decide(&record, secret("one more"), at(3601)), LoginDecision::MayTry);
+        assert_eq!(record.trying(secret("one more"), at(3601)).of(print), None);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_makes_no_pause_longer() {
+        let print = secret("wrong");
+        let record = rejected_at(LoginRecord::new(SALT), "wrong", 3600).not_after(at(0));
+        assert_eq!(decide(&record, print, at(0)), LoginDecision::WaitUntil(at(60)));
+        assert_eq!(record.clone().not_after(at(1)), record);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Load-balanced zones, the name server names of the fleet in their parent, and which hosts they can serve.
 
 use crate::group::Group;
+use crate::group::OTHER_GROUP_SERVES;
 use crate::name::{DomainName, GeoTag, NameError};
 use crate::ttl::Ttl;
 
@@ -236,7 +237,7 @@ impl HostProblem {
     /// Stable reason for conditions and metrics.
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::OtherGroup { .. } => "OtherGroupServes",
+            Self::OtherGroup { .. } => OTHER_GROUP_SERVES,
             Self::Invalid { .. } => "HostInvalid",
             Self::OutsideZones { .. } => "HostOutsideZones",
             Self::Apex { .. } => "HostIsZoneApex",

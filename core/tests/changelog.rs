@@ -26,6 +26,7 @@ fn intent(sequence: u64, before: Option<Value>, after: Option<Value>) -> Entry {
             },
             why: "the cluster's DNS address changed".into(),
             provider: "infoblox".into(),
+            view: None,
             zone: "cloud.example.com".into(),
             action: Action::Replace,
             before,

@@ -32,7 +32,9 @@ const NAME_DIGITS: usize = 20;
     printcolumn(name = "Outcome", type_ = "string", json_path = ".status.result"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Why", type_ = "string", json_path = ".spec.why", priority = 1),
-    printcolumn(name = "Pod", type_ = "string", json_path = ".spec.who.pod", priority = 1)
+    printcolumn(name = "Pod", type_ = "string", json_path = ".spec.who.pod", priority = 1),
+    printcolumn(name = "Provider", type_ = "string", json_path = ".spec.provider", priority = 1),
+    printcolumn(name = "View", type_ = "string", json_path = ".spec.view", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderChangeSpec {
@@ -162,7 +164,8 @@ fn intent_schema(_: &mut SchemaGenerator) -> Schema {
                 },
             },
             "why": { "type": "string", "description": "Why the change is made." },
-            "provider": { "type": "string", "description": "The provider." },
+            "provider": { "type": "string", "description": "The provider's instance." },
+            "view": { "type": "string", "description": "The DNS view there, where the zone's places are listed." },
             "zone": { "type": "string", "description": "The zone that the change is about." },
             "action": { "type": "string", "description": "What is done." },
             "before": { "description": "What was observed.", "x-kubernetes-preserve-unknown-fields": true },

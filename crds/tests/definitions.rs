@@ -279,6 +279,7 @@ const PROVIDER_CHANGE: &str = r#"
     spec.planId string required
     spec.provider string required
     spec.sequence integer format="int64" required
+    spec.view string
     spec.who object required
     spec.who.actor string required
     spec.who.cluster string required
@@ -438,5 +439,5 @@ fn kubectl_get_shows_what_each_kind_is_asked_for() {
         "LoadBalancedZone ParentZone NegTTL Ready Delegated Age Reason Message"
     );
     assert_eq!(names("dnsendpoints"), "");
-    assert_eq!(names("providerchanges"), "Who Object Zone Action Outcome Age Why Pod");
+    assert_eq!(names("providerchanges"), "Who Object Zone Action Outcome Age Why Pod Provider View");
 }

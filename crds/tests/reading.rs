@@ -129,6 +129,12 @@ fn our_annotations_of_a_dns_endpoint_are_read_back() {
 
 #[test]
 fn a_provider_change_stores_its_two_lines_to_the_byte() {
+    for view in [None, Some("external".to_owned())] {
+        stores_its_two_lines(view);
+    }
+}
+
+fn stores_its_two_lines(view: Option<String>) {
     let at = "2026-01-02T03:04:05.678Z".parse().unwrap();
     let change = Proposal {
         change_id: "change-7".into(),
@@ -143,6 +149,7 @@ fn a_provider_change_stores_its_two_lines_to_the_byte() {
         },
         why: "the zone has no delegation".into(),
         provider: "infoblox".into(),
+        view,
         zone: "cloud.example.com".into(),
         action: Action::Create,
         before: None,

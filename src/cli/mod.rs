@@ -1,11 +1,13 @@
 //! The commands, one file each.
 
 mod changes;
+mod check;
 mod configuration;
 mod crds;
 mod dns;
 mod evict;
 mod printer;
+mod record;
 mod run;
 #[cfg(feature = "sandbox")]
 mod sandbox;
@@ -17,13 +19,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use self::printer::Printer;
-use crate::config::{BadConfiguration, EXIT_CODE};
+use crate::config::{BadConfiguration, EXIT_CODE, masked_url};
 
 /// Global load balancing for Kubernetes over the DNS that a company already runs.
 #[derive(Debug, Parser)]
@@ -41,10 +43,14 @@ enum Command {
     Run(run::RunArgs),
     /// Answer DNS questions for the zones of this cluster.
     Dns(Box<dns::DnsArgs>),
+    /// Look whether the grid is as `run` needs it; changes nothing. Exit code 2 if something is to be looked at.
+    Check(Box<check::CheckArgs>),
     /// Read and verify the log of changes at providers.
     Changes(changes::ChangesArgs),
     /// Take a lost cluster out of the delegation.
     Evict(evict::EvictArgs),
+    /// Record what the grid answers to the daemon's reads, without secrets, names and addresses. Writes nothing there.
+    Record(record::RecordArgs),
     /// Run three simulated clusters and a simulated grid on this machine.
     #[cfg(feature = "sandbox")]
     Sandbox(sandbox::SandboxArgs),
@@ -140,8 +146,10 @@ fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Crds(arguments) => crds::run(&arguments, &mut out),
         Command::Run(arguments) => runtime.block_on(run::run(arguments, &mut out)),
         Command::Dns(arguments) => runtime.block_on(dns::run(*arguments, &mut out)),
+        Command::Check(arguments) => runtime.block_on(check::run(*arguments, &mut out)),
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
         Command::Evict(arguments) => runtime.block_on(evict::run(arguments, &mut out)),
+        Command::Record(arguments) => runtime.block_on(record::run(arguments, &mut out)),
         #[cfg(feature = "sandbox")]
         Command::Sandbox(arguments) => runtime.block_on(sandbox::run(arguments, &mut out)),
     }?;
@@ -151,7 +159,8 @@ fn run(command: Command) -> anyhow::Result<Ending> {
 
 impl Connection {
     async fn client(self) -> anyhow::Result<Client> {
-        let config = self.config().await.context(BadConfiguration("cannot use the kubeconfig"))?;
+        let config = self.config().await.and_then(proxied);
+        let config = config.context(BadConfiguration("cannot use the kubeconfig"))?;
         Client::try_from(config).context(BadConfiguration("cannot use the kubeconfig"))
     }
 
@@ -165,4 +174,19 @@ impl Connection {
         }
         Ok(Config::infer().await?)
     }
+}
+
+/// A proxy that the client takes, from the kubeconfig or from HTTPS_PROXY where NO_PROXY does not name the API's host. A
+/// URL without a scheme is one of HTTP, as for requests to the grid; the client would show any other with its password.
+fn proxied(mut config: Config) -> anyhow::Result<Config> {
+    let Some(url) = config.proxy_url.as_ref() else { return Ok(config) };
+    match url.scheme_str() {
+        Some("http" | "https") => {}
+        None => config.proxy_url = Some(format!("http://{url}").parse()?),
+        Some(_) => bail!(
+            "the proxy {} is no HTTP proxy, and the Kubernetes API is asked through no other; correct HTTPS_PROXY or the kubeconfig, or name the API's host in NO_PROXY",
+            masked_url(&url.to_string())
+        ),
+    }
+    Ok(config)
 }

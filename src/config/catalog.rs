@@ -59,6 +59,26 @@ impl Readers {
     }
 }
 
+/// The list of providers in the file, which no variable can say.
+pub(super) const PROVIDERS: &str = "providers";
+/// What each of [`PROVIDERS`] has besides the keys of [`INSTANCE_SECTION`].
+pub(super) const INSTANCE_KEYS: [&str; 2] = ["name", "type"];
+/// The one type of a listed provider, and the section with the keys that each of this type has too.
+pub(super) const INSTANCE_SECTION: &str = "infoblox";
+
+/// The settings of one listed provider, with their keys there.
+pub(super) fn instance_settings() -> impl Iterator<Item = (&'static str, &'static Variable)> {
+    VARIABLES.iter().filter_map(|known| {
+        let (section, key) = known.key?.split_once('.')?;
+        (section == INSTANCE_SECTION).then_some((key, known))
+    })
+}
+
+/// The places at which a zone of the file is published, if it lists them.
+pub(super) const PUBLISH: &str = "publish";
+/// What each place has; none of it must be there.
+pub(super) const PUBLISH_KEYS: [&str; 4] = ["provider", "view", "nsAddresses", "edgeDnsServers"];
+
 /// Parent, zone and negative TTL of one zone in the file, in the order in which `DNS_ZONES` has them.
 pub(super) const ZONE_KEYS: [&str; 3] = ["parentZone", "zone", "negativeTtlSeconds"];
 
@@ -94,12 +114,21 @@ impl Variable {
     }
 }
 
-/// A URL without what stands before its host, which may be a password.
-pub(super) fn masked_url(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (_, None) => url.to_owned(),
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://***@{host}"),
-        (None, Some((_, host))) => format!("***@{host}"),
+/// A URL without what stands before its host and behind its path, which may be a password or a token.
+pub(crate) fn masked_url(url: &str) -> String {
+    let (scheme, rest) = match url.find("://") {
+        Some(end) => url.split_at(end + "://".len()),
+        None => ("", url),
+    };
+    let (user_end, query) = (rest.rfind('@'), rest.find('?'));
+    match (user_end, query) {
+        // One of them holds the other's mark, and nobody knows which.
+        (Some(user_end), Some(query)) if query < user_end => format!("{scheme}***"),
+        (user_end, query) => {
+            let (user, start) = user_end.map_or(("", 0), |end| ("***@", end + 1));
+            let (end, query) = query.map_or((rest.len(), ""), |end| (end, "?***"));
+            format!("{scheme}{user}{}{query}", &rest[start..end])
+        }
     }
 }
 
@@ -214,9 +243,15 @@ pub const VARIABLES: &[Variable] = &[
     var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with.")
         .key("infoblox.caFile", Form::Path),
     var(
+        "INFOBLOX_TLS_VERIFY",
+        "true",
+        "false: the grid's certificate is not checked, so whoever answers in its place gets the account. Better: INFOBLOX_CA_FILE.",
+    )
+    .key("infoblox.tlsVerify", Form::Flag),
+    var(
         "HTTPS_PROXY",
         "",
-        "Proxy for requests to the grid: a URL; also read as https_proxy. A password in it is never shown.",
+        "Proxy for requests to the grid, and with a kubeconfig to the Kubernetes API: a URL; also read as https_proxy. A password in it is never shown.",
     ),
     var(
         "NO_PROXY",

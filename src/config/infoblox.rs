@@ -1,5 +1,6 @@
 //! Which provider publishes the delegation, and what Infoblox needs.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,6 +8,8 @@ use gslb_provider_external_dns::ExternalDns;
 use gslb_provider_infoblox::Infoblox;
 
 use super::address::Host;
+use super::catalog::INSTANCE_SECTION;
+use super::instances;
 use super::problem::Problem;
 use super::reader::Reader;
 use super::secret::SecretSource;
@@ -19,14 +22,19 @@ pub enum ProviderChoice {
     None,
     /// DNSEndpoint objects for external-dns.
     ExternalDns,
-    /// Infoblox WAPI.
+    /// Infoblox WAPI: one grid.
     Infoblox(InfobloxSettings),
+    /// Infoblox WAPI: the listed grids by name, never none.
+    Listed(BTreeMap<String, InfobloxSettings>),
 }
 
 /// Selects Infoblox.
-const GRID_HOST: &str = "INFOBLOX_GRID_HOST";
+pub(super) const GRID_HOST: &str = "INFOBLOX_GRID_HOST";
+pub(super) const DNS_VIEW: &str = "INFOBLOX_DNS_VIEW";
+/// The view of a grid whose setting names none.
+pub(super) const DEFAULT_VIEW: &str = "default";
 /// What the file has for a grid.
-const SECTION: &str = "infoblox";
+pub(super) const SECTION: &str = INSTANCE_SECTION;
 
 /// How to reach one grid.
 #[derive(Debug, Clone)]
@@ -51,6 +59,8 @@ pub struct InfobloxSettings {
     pub request_timeout: Duration,
     /// PEM bundle that is trusted besides the system's roots.
     pub ca_file: Option<PathBuf>,
+    /// Whether the grid's certificate is checked.
+    pub tls_verify: bool,
     /// Files with a client certificate and its key, in PEM.
     pub client_certificate: Option<(PathBuf, PathBuf)>,
 }
@@ -70,12 +80,24 @@ impl ProviderChoice {
         match self {
             Self::None => "none",
             Self::ExternalDns => ExternalDns::ID,
-            Self::Infoblox(_) => Infoblox::ID,
+            Self::Infoblox(_) | Self::Listed(_) => Infoblox::ID,
+        }
+    }
+
+    /// The grids by the names that zones may call them.
+    pub fn grids(&self) -> BTreeMap<&str, &InfobloxSettings> {
+        match self {
+            Self::None | Self::ExternalDns => BTreeMap::new(),
+            Self::Infoblox(grid) => BTreeMap::from([(Infoblox::ID, grid)]),
+            Self::Listed(grids) => grids.iter().map(|(name, grid)| (name.as_str(), grid)).collect(),
         }
     }
 
     /// Nothing if a problem was reported.
     pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        if let Some(listed) = instances::read(reader) {
+            return listed.map(Self::Listed);
+        }
         let external_dns = reader.boolean("EXTDNS_ENABLED");
         let infoblox = !reader.text(GRID_HOST).is_empty();
         if external_dns && infoblox {
@@ -85,6 +107,8 @@ impl ProviderChoice {
             reader.report(Problem::with_value("EXTDNS_ENABLED", "true", limit, fix));
         }
         if infoblox {
+            check_pool_connections(reader);
+            check_proxy(reader);
             return InfobloxSettings::read(reader).map(Self::Infoblox);
         }
         if reader.is_section_used(SECTION) && !reader.is_set(GRID_HOST) {
@@ -96,7 +120,7 @@ impl ProviderChoice {
 }
 
 impl InfobloxSettings {
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let hosts = reader.parsed(GRID_HOST, "write a host name or an address", parse_hosts);
         let port = reader.whole("INFOBLOX_WAPI_PORT", 1, 65_535);
         let username = credential(reader, "INFOBLOX_WAPI_USERNAME", "INFOBLOX_WAPI_USERNAME_FILE");
@@ -105,10 +129,11 @@ impl InfobloxSettings {
         let request_timeout = reader.seconds("INFOBLOX_HTTP_REQUEST_TIMEOUT", 1);
         let fix = "write never or if-needed";
         let restart_policy = reader.parsed("INFOBLOX_RESTART_POLICY", fix, parse_restart_policy);
+        let tls_verify = tls_verify(reader);
         check_pool_connections(reader);
         check_proxy(reader);
         let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
-        let view = Some(reader.text("INFOBLOX_DNS_VIEW")).filter(|view| !view.is_empty());
+        let view = Some(reader.text(DNS_VIEW)).filter(|view| !view.is_empty());
         let client_certificate = client_certificate(reader);
         let mut hosts = hosts?.into_iter();
         let host = hosts.next()?;
@@ -117,12 +142,13 @@ impl InfobloxSettings {
             other_hosts: hosts.collect(),
             port: u16::try_from(port).ok()?,
             version: version?,
-            view: view.unwrap_or("default").to_owned(),
+            view: view.unwrap_or(DEFAULT_VIEW).to_owned(),
             username: username?,
             password: password?,
             restart_policy: restart_policy?,
             request_timeout,
             ca_file,
+            tls_verify,
             client_certificate,
         })
     }
@@ -137,6 +163,19 @@ fn check_pool_connections(reader: &mut Reader<'_>) {
     }
 }
 
+/// Switched off by nothing but the setting itself, and never without a word.
+fn tls_verify(reader: &mut Reader<'_>) -> bool {
+    const NAME: &str = "INFOBLOX_TLS_VERIFY";
+    let verifies = reader.boolean(NAME);
+    if !verifies {
+        reader.warn(
+            NAME,
+            "is false: the grid's certificate is not checked, so whoever stands between this cluster and the grid can take the account and answer in the grid's place; set INFOBLOX_CA_FILE and remove it",
+        );
+    }
+    verifies
+}
+
 /// A mounted file wins over the environment.
 fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) -> Option<SecretSource> {
     let value = reader.verbatim(plain);
@@ -145,6 +184,12 @@ fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) 
             reader.warn(plain, format!("is not used: {place} names a mounted file, which wins over a value"));
         }
         return Some(SecretSource::File(path));
+    }
+    if value.is_empty() && reader.is_instance() {
+        let limit =
+            "a provider of type infoblox needs an account, whose name and password are in mounted files";
+        reader.report(Problem::missing(file, limit, "name the file"));
+        return None;
     }
     if value.is_empty() {
         let limit = format!("Infoblox is selected by {} and needs an account", reader.called(GRID_HOST));
@@ -156,7 +201,7 @@ fn credential(reader: &mut Reader<'_>, plain: &'static str, file: &'static str) 
 }
 
 /// The HTTP client reads it by itself, and passes over one that it does not understand.
-fn check_proxy(reader: &mut Reader<'_>) {
+pub(super) fn check_proxy(reader: &mut Reader<'_>) {
     const NAME: &str = "HTTPS_PROXY";
     let proxy = reader.text(NAME);
     let host = proxy.strip_prefix("http://").or_else(|| proxy.strip_prefix("https://")).unwrap_or(proxy);
@@ -227,7 +272,9 @@ mod tests {
         });
         match Settings::resolve(&raw).map_err(|problems| problems.0[0].to_string())?.provider {
             ProviderChoice::Infoblox(infoblox) => Ok(infoblox),
-            ProviderChoice::None | ProviderChoice::ExternalDns => Err("Infoblox is not selected".to_owned()),
+            ProviderChoice::None | ProviderChoice::ExternalDns | ProviderChoice::Listed(_) => {
+                Err("Infoblox is not selected".to_owned())
+            }
         }
     }
 
@@ -257,11 +304,25 @@ mod tests {
         assert_eq!(shown("http://proxy.example.com:3128"), "HTTPS_PROXY=http://proxy.example.com:3128");
         assert_eq!(shown("http://me:p@ss@proxy:3128"), "HTTPS_PROXY=http://***@proxy:3128");
         assert_eq!(shown("me:hunter2@proxy:3128"), "HTTPS_PROXY=***@proxy:3128");
+        assert_eq!(shown("http://u:x@proxy:3128/?token=x"), "HTTPS_PROXY=http://***@proxy:3128/?***");
+        assert_eq!(shown("http://me:hunter?2@proxy:3128"), "HTTPS_PROXY=http://***");
+        assert_eq!(shown("http://proxy:3128/?token=hun@ter2"), "HTTPS_PROXY=http://***");
         for bad in ["ftp://proxy", "http://", "two words"] {
             let refused = read(&[("HTTPS_PROXY", bad)]).unwrap_err();
             assert!(refused.starts_with("HTTPS_PROXY") && refused.contains("http://proxy."), "{refused}");
         }
         assert!(read(&[("HTTPS_PROXY", "proxy:3128")]).is_ok());
+    }
+
+    #[test]
+    fn a_password_in_the_place_of_a_host_is_refused_and_not_shown() {
+        for host in
+            ["svc:s3cret@gm", "https://svc:s3cret@gm.example.com", "gm, svc:s3cret@gm2", "gm?token=s3cret"]
+        {
+            let refused = read(&[("INFOBLOX_GRID_HOST", host)]).unwrap_err();
+            assert!(refused.contains("INFOBLOX_GRID_HOST") && refused.contains("***"), "{refused}");
+            assert!(!refused.contains("s3cret"), "{refused}");
+        }
     }
 
     #[test]
@@ -272,6 +333,33 @@ mod tests {
         assert_eq!(files(&[]), Ok(None));
         assert!(files(&both[..1]).unwrap_err().starts_with("INFOBLOX_CLIENT_KEY_FILE"));
         assert!(files(&both[1..]).unwrap_err().starts_with("INFOBLOX_CLIENT_CERT_FILE"));
+    }
+
+    #[test]
+    fn a_certificate_is_checked_unless_that_is_switched_off_which_is_told() {
+        let told = |value: Option<&'static str>| {
+            let raw = RawConfig::read(|name| match name {
+                "INFOBLOX_TLS_VERIFY" => value.map(str::to_owned),
+                _ => GIVEN.iter().find(|(known, _)| *known == name).map(|(_, given)| (*given).to_owned()),
+            });
+            let settings = Settings::resolve(&raw).map_err(|problems| problems.to_string())?;
+            let told: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
+            match settings.provider {
+                ProviderChoice::Infoblox(infoblox) => Ok((infoblox.tls_verify, told.join("; "))),
+                ProviderChoice::None | ProviderChoice::ExternalDns | ProviderChoice::Listed(_) => {
+                    Err("no Infoblox".to_owned())
+                }
+            }
+        };
+        for value in [None, Some("true"), Some("yes")] {
+            assert_eq!(told(value), Ok((true, String::new())), "{value:?}");
+        }
+        let (verifies, warning) = told(Some("false")).unwrap();
+        assert!(
+            !verifies
+                && warning.starts_with("INFOBLOX_TLS_VERIFY is false: the grid's certificate is not checked")
+        );
+        assert!(told(Some("off")).unwrap_err().contains("INFOBLOX_TLS_VERIFY"));
     }
 
     #[test]

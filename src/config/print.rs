@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::catalog::{Readers, VARIABLES, Variable, variable};
+use super::catalog::{
+    INSTANCE_SECTION, PROVIDERS, Readers, VARIABLES, Variable, instance_settings, variable,
+};
 use super::file::{API_VERSION, KIND};
 use super::raw::{RawConfig, Source};
-use super::value::Value;
+use super::value::{Value, quoted};
 
 /// A setting in force.
 struct InForce {
@@ -39,8 +41,26 @@ impl RawConfig {
             let indent = if within.is_empty() { 0 } else { 2 };
             page.push_str(&self.line(known, name, indent));
         }
+        if process == Readers::Run {
+            self.print_instances(&mut page);
+        }
         self.print_rest(process, &mut page);
         page
+    }
+
+    /// The listed providers, each with all its settings.
+    fn print_instances(&self, page: &mut String) {
+        let Some(instances) = self.instances() else { return };
+        page.push_str(&format!("{PROVIDERS}:\n"));
+        for (instance, raw) in instances {
+            let line = instance.within.at.line;
+            let name = instance.name.as_ref().map(|name| name.text.as_str()).unwrap_or_default();
+            page.push_str(&format!("  - name: {} # file, line {line}\n", quoted(name)));
+            page.push_str(&format!("    type: {}\n", quoted(INSTANCE_SECTION)));
+            for (key, known) in instance_settings() {
+                page.push_str(&raw.line(known, key, 4));
+            }
+        }
     }
 
     fn line(&self, known: &'static Variable, name: &str, indent: usize) -> String {
@@ -175,6 +195,7 @@ infoblox:
   requestTimeoutSeconds: 20 # default
   dnsView: "default" # default
   caFile: "/etc/ssl/all.pem" # SSL_CERT_FILE
+  tlsVerify: true # default
   # clientCertificateFile: not set
   # clientKeyFile: not set
   restartPolicy: "never" # default

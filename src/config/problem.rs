@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::catalog::VARIABLES;
+use super::catalog::{VARIABLES, masked_url};
 use super::place::{Place, Position};
 
 /// Exit code of a process that cannot start with this configuration (`EX_CONFIG` of sysexits.h).
@@ -10,6 +10,9 @@ pub const EXIT_CODE: u8 = 78;
 
 /// Longest value that is quoted in full; a name has at most 253 characters, a path is rarely longer.
 const LONGEST_QUOTE: usize = 300;
+
+/// Said of what is not shown.
+const NO_PASSWORD: &str = "a user name, a password or a query does not belong there";
 
 /// What stands in the way is what the user configured, not what the process met. As the context of an error it
 /// makes the process end with [`EXIT_CODE`].
@@ -55,7 +58,12 @@ impl Problem {
         limit: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        let found = Found::Value { value: value.into(), limit: limit.into() };
+        let (value, limit) = (value.into(), limit.into());
+        // The limit may quote a part of the value.
+        let found = match shown(&value) {
+            shown if shown == value => Found::Value { value, limit },
+            shown => Found::Value { value: shown, limit: NO_PASSWORD.to_owned() },
+        };
         Self { place: place.into(), found, fix: fix.into() }
     }
 
@@ -94,6 +102,15 @@ impl fmt::Display for Problem {
             Found::NotSet { limit } => write!(f, "{place} is not set: {limit}; {fix}"),
             Found::Told(told) => write!(f, "{place} {told}; {fix}"),
         }
+    }
+}
+
+/// A value as anybody may see it: somebody may have written a user name and a password where a host belongs. A path may
+/// have an `@`.
+fn shown(value: &str) -> String {
+    match value.starts_with(['/', '.']) {
+        true => value.to_owned(),
+        false => masked_url(value),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::catalog::{Readers, VARIABLES, variable};
-use super::file::{ConfigFile, FileValue};
+use super::file::{ConfigFile, FileValue, Instance};
 use super::place::Place;
 use super::problem::{Found, Problem, Warning};
 use super::value::Value;
@@ -83,8 +83,32 @@ impl RawConfig {
         self.written(name).unwrap_or_else(|| variable(name).default)
     }
 
+    /// What the listed providers say, each as if it were the only one; nothing if none are listed. Of the environment
+    /// they share what is no setting of a provider.
+    pub(super) fn instances(&self) -> Option<Vec<(&Instance, Self)>> {
+        let file = self.file.as_ref()?;
+        let shared = |name: &&str| *name == "SSL_CERT_FILE";
+        let environment: BTreeMap<_, _> =
+            self.environment.iter().filter(|(name, _)| shared(name)).map(|(k, v)| (*k, v.clone())).collect();
+        let of = |instance| {
+            let raw = Self { environment: environment.clone(), file: Some(file.of_instance(instance)) };
+            (instance, raw)
+        };
+        Some(file.instances()?.iter().map(of).collect())
+    }
+
+    /// Whether this is what one listed provider says.
+    pub(super) fn is_instance(&self) -> bool {
+        self.file.as_ref().is_some_and(ConfigFile::is_instance)
+    }
+
     /// Where the setting stands, or may stand.
     pub(super) fn place(&self, name: &'static str) -> Place {
+        if let (Source::Default(_), Some(place)) =
+            (self.source(name), self.file.as_ref().and_then(|file| file.place_within(name)))
+        {
+            return place;
+        }
         match (self.source(name), &self.file) {
             (Source::File(value), Some(file)) => file.place_of(name, value.at()),
             (Source::Default(_), Some(_)) => match variable(name).key {
@@ -98,6 +122,7 @@ impl RawConfig {
     /// What the author calls the setting: by its key where he wrote it as one.
     pub(super) fn called(&self, name: &'static str) -> &'static str {
         match (self.source(name), variable(name).key) {
+            (_, Some(key)) if self.is_instance() => key.rsplit('.').next().unwrap_or(key),
             (Source::File(_), Some(key)) => key,
             _ => name,
         }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::catalog::{Readers, variable};
-use super::file::ConfigFile;
-use super::place::Place;
+use super::file::{ConfigFile, Instance, ZoneEntry};
+use super::place::{Place, Position};
 use super::problem::{Problem, Problems, Warning};
 use super::raw::{RawConfig, Source};
 use super::value::flag;
@@ -43,12 +43,55 @@ impl<'a> Reader<'a> {
         self.problems.extend(self.raw.placed(problem));
     }
 
+    /// The problem, told in words at a place of the file.
+    pub(super) fn report_at(
+        &mut self,
+        place: Option<Place>,
+        told: impl Into<String>,
+        fix: impl Into<String>,
+    ) {
+        self.problems.extend(place.map(|place| Problem::told(place, told, fix)));
+    }
+
+    /// The listed providers, each with a reader of its own for what it says; nothing if none are listed.
+    pub(super) fn instances(&self) -> Option<Vec<(&'a Instance, RawConfig)>> {
+        self.raw.instances()
+    }
+
+    /// What is read.
+    pub(super) fn raw(&self) -> &'a RawConfig {
+        self.raw
+    }
+
+    /// Reads what one listed provider says.
+    pub(super) fn within<T>(&mut self, raw: &RawConfig, read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
+        let mut reader = Reader { raw, process: self.process, problems: Vec::new(), warnings: Vec::new() };
+        let value = read(&mut reader);
+        self.problems.append(&mut reader.problems);
+        self.warnings.append(&mut reader.warnings);
+        value
+    }
+
+    /// Whether this reads what one listed provider says.
+    pub(super) fn is_instance(&self) -> bool {
+        self.raw.is_instance()
+    }
+
+    /// The place of a key of the file that is none of a variable.
+    pub(super) fn place_at(&self, key: impl Into<String>, at: Position) -> Option<Place> {
+        Some(self.raw.file()?.place_at(key, at))
+    }
+
     pub(super) fn problem_count(&self) -> usize {
         self.problems.len()
     }
 
     pub(super) fn warn(&mut self, variable: &'static str, text: impl Into<String>) {
         self.warnings.push(Warning { place: self.raw.place(variable), text: text.into() });
+    }
+
+    pub(super) fn warn_at(&mut self, place: Place, text: impl Into<String>) {
+        self.warnings.push(Warning { place, text: text.into() });
     }
 
     /// What the author calls a setting.
@@ -68,7 +111,13 @@ impl<'a> Reader<'a> {
 
     /// Whether the file says anything below a section.
     pub(super) fn is_section_used(&self, section: &str) -> bool {
-        self.raw.file().is_some_and(|file| file.has_section(section))
+        self.section(section).is_some()
+    }
+
+    /// Where the file says something below a section.
+    pub(super) fn section(&self, section: &str) -> Option<Place> {
+        let file = self.raw.file()?;
+        Some(file.place_at(section, file.section(section)?))
     }
 
     fn source(&self, name: &'static str) -> Source<'a> {
@@ -184,6 +233,14 @@ impl<'a> Reader<'a> {
                 placed.collect()
             }
             _ => split(self.verbatim(name)).into_iter().map(|element| (name.into(), element)).collect(),
+        }
+    }
+
+    /// The zones of the file, with the places at which they are published; none if the variable wins.
+    pub(super) fn listed_zones(&self, name: &'static str) -> &'a [ZoneEntry] {
+        match self.source(name) {
+            Source::File(value) => value.zones(),
+            Source::Variable(_) | Source::Default(_) => &[],
         }
     }
 

@@ -1,7 +1,9 @@
 //! Secrets: where they come from, and reading them again when they change.
 
+use std::io;
 use std::path::PathBuf;
 
+use super::files::read_file;
 use secrecy::{ExposeSecret, SecretString};
 
 /// Where a secret stands. `Debug` shows the path of a file, never a value.
@@ -23,7 +25,7 @@ pub enum SecretError {
         path: PathBuf,
         /// Why.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The file holds nothing but blanks.
     #[error("the secret file {} is empty", path.display())]
@@ -43,7 +45,8 @@ impl SecretSource {
             Self::Value(value) => return Ok(value.clone()),
             Self::File(path) => path.clone(),
         };
-        let text = match std::fs::read_to_string(&path) {
+        let text = read_file(&path).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+        let text = match text {
             Ok(text) => SecretString::from(text),
             Err(source) => return Err(SecretError::Unreadable { path, source }),
         };

@@ -14,12 +14,13 @@ use super::catalog::Readers;
 use super::infoblox::ProviderChoice;
 use super::log::LogSettings;
 use super::problem::{Problem, Problems, Warning};
+use super::publish::Publications;
 use super::raw::RawConfig;
 use super::reader::Reader;
 use super::zones;
 
 /// Port of DNS, and of a resolver that is listed without one.
-const DNS_PORT: u16 = 53;
+pub(super) const DNS_PORT: u16 = 53;
 /// Port of the metrics page if only its host is given.
 pub(super) const METRICS_PORT: u16 = 8080;
 
@@ -54,6 +55,8 @@ pub struct Settings {
     pub namespace_policy: NamespacePolicy,
     /// Who publishes delegations.
     pub provider: ProviderChoice,
+    /// At which places.
+    pub publications: Publications,
     /// Where the health and metrics pages are served.
     pub metrics_address: ServerAddress,
     /// Traces, if they are switched on.
@@ -162,6 +165,7 @@ impl Settings {
         let log = LogSettings::read(reader);
         warn_of_idle_values(reader);
 
+        let publications = Publications::read(reader, &zones);
         let (geo_tag, ns_prefix) = (geo_tag?, ns_prefix?);
         let tags = listed_tags.iter().cloned().chain([geo_tag.clone()]).collect();
         zones::check_ns_names(&zones, &ns_prefix, &tags, reader);
@@ -180,6 +184,7 @@ impl Settings {
             exposed_addresses,
             namespace_policy: namespace_policy?,
             provider: provider?,
+            publications,
             metrics_address: metrics_address?,
             tracing,
             change_log: ChangeLogSettings {
@@ -198,7 +203,7 @@ impl Settings {
 
     /// Whether the fleet is found in the delegations, because nobody lists it (contract §4.2).
     pub fn finds_peers(&self) -> bool {
-        matches!(self.provider, ProviderChoice::Infoblox(_)) && self.listed_tags.is_empty()
+        !self.provider.grids().is_empty() && self.listed_tags.is_empty()
     }
 
     /// Ports on which peers are asked, in order; the next only after a network error (contract §4.4).
@@ -356,7 +361,7 @@ pub(super) fn parse_tag(text: &str) -> Result<GeoTag, String> {
     GeoTag::parse(text).map_err(|_| "a geo tag has 1 to 63 letters, digits and inner dashes".to_owned())
 }
 
-fn parse_ipv4(text: &str) -> Result<Ipv4Addr, String> {
+pub(super) fn parse_ipv4(text: &str) -> Result<Ipv4Addr, String> {
     text.parse().map_err(|_| "it is no IPv4 address".to_owned())
 }
 

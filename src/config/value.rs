@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::catalog::{Form, ZONE_KEYS};
+use super::catalog::{Form, PUBLISH, PUBLISH_KEYS, ZONE_KEYS};
 use super::reader::split;
 
 /// A value of a setting.
@@ -12,8 +12,25 @@ pub(super) enum Value {
     Number(String),
     Flag(bool),
     List(Vec<String>),
+    Zones(Vec<ZoneValue>),
+}
+
+/// One zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ZoneValue {
     /// Parent, zone, negative TTL.
-    Zones(Vec<[String; 3]>),
+    pub(super) fields: [String; 3],
+    /// The listed places at which it is published.
+    pub(super) publish: Vec<PublishValue>,
+}
+
+/// One place at which a zone is published; only what is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PublishValue {
+    pub(super) provider: Option<String>,
+    pub(super) view: Option<String>,
+    pub(super) ns_addresses: Option<Vec<String>>,
+    pub(super) edge_dns_servers: Option<Vec<String>>,
 }
 
 impl Value {
@@ -36,16 +53,14 @@ impl Value {
             Self::Text(text) => quoted(text),
             Self::Number(number) => number.clone(),
             Self::Flag(flag) => flag.to_string(),
-            Self::List(items) => {
-                format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
-            }
+            Self::List(items) => list(items),
             Self::Zones(zones) if zones.is_empty() => "[]".to_owned(),
-            Self::Zones(zones) => zones.iter().fold(String::new(), |mut text, [parent, zone, ttl]| {
-                let [parent_key, zone_key, ttl_key] = ZONE_KEYS;
-                let (parent, zone) = (quoted(parent), quoted(zone));
+            Self::Zones(zones) => zones.iter().fold(String::new(), |mut text, each| {
+                let ([parent_key, zone_key, ttl_key], [parent, zone, ttl]) = (ZONE_KEYS, &each.fields);
+                let (parent, zone, publish) = (quoted(parent), quoted(zone), each.publish_yaml());
                 write!(
                     text,
-                    "\n{:indent$}- {{{zone_key}: {zone}, {parent_key}: {parent}, {ttl_key}: {ttl}}}",
+                    "\n{:indent$}- {{{zone_key}: {zone}, {parent_key}: {parent}, {ttl_key}: {ttl}{publish}}}",
                     ""
                 )
                 .expect("a String takes everything");
@@ -55,8 +70,36 @@ impl Value {
     }
 }
 
+impl ZoneValue {
+    fn publish_yaml(&self) -> String {
+        if self.publish.is_empty() {
+            return String::new();
+        }
+        let places = self.publish.iter().map(PublishValue::yaml).collect::<Vec<_>>().join(", ");
+        format!(", {PUBLISH}: [{places}]")
+    }
+}
+
+impl PublishValue {
+    fn yaml(&self) -> String {
+        let [provider, view, ns_addresses, edge_dns_servers] = PUBLISH_KEYS;
+        let values = [
+            (provider, self.provider.as_deref().map(quoted)),
+            (view, self.view.as_deref().map(quoted)),
+            (ns_addresses, self.ns_addresses.as_deref().map(list)),
+            (edge_dns_servers, self.edge_dns_servers.as_deref().map(list)),
+        ];
+        let written = values.into_iter().filter_map(|(key, value)| Some(format!("{key}: {}", value?)));
+        format!("{{{}}}", written.collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn list(items: &[String]) -> String {
+    format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
+}
+
 /// A text in quotes: bare, `off`, `2.12` or `~` would be something else to one reader of YAML or another.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is JSON, and JSON is YAML")
 }
 
@@ -77,14 +120,14 @@ pub(super) fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// Parent, zone and negative TTL of each zone, if each has all three.
-fn zones(text: &str) -> Option<Vec<[String; 3]>> {
+/// The zones, if each has all of parent, zone and negative TTL.
+fn zones(text: &str) -> Option<Vec<ZoneValue>> {
     let parts = text.split(';').map(str::trim).filter(|part| !part.is_empty());
     parts
         .map(|part| {
             let fields: Vec<_> = part.split(':').map(|field| field.trim().to_owned()).collect();
             let [parent, zone, ttl] = fields.try_into().ok()?;
-            Some([parent, zone, number(&ttl)?])
+            Some(ZoneValue { fields: [parent, zone, number(&ttl)?], publish: Vec::new() })
         })
         .collect()
 }

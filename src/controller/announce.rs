@@ -21,6 +21,9 @@ use crate::kube_call::in_time;
 /// Name under which events are reported.
 const CONTROLLER: &str = "gslb-bridge";
 
+/// Longest message of a condition in characters. The API takes 32768; a sentence is read by people, and quotes what others
+/// wrote: an annotation, hundreds of hosts, an API server's answer.
+const MAX_MESSAGE: usize = 4000;
 /// Longest note in characters, one of them for the ellipsis (1024 bytes in the API, and ours may be two or three
 /// bytes wide).
 const MAX_NOTE: usize = 1000;
@@ -68,6 +71,7 @@ impl Announcer {
         let told = all.entry((kind, key.clone())).or_insert_with(|| from_live(live));
         let mut events = Vec::new();
         let mut settled = Vec::new();
+        let conditions = &conditions.iter().map(sentence).collect::<Vec<_>>();
         for condition in conditions {
             let previous = told.iter().find(|(kind, _)| *kind == condition.kind).map(|(_, told)| told);
             let announced =
@@ -126,7 +130,7 @@ impl Announcer {
             },
             action: Some(event.action.clone()),
             event_time: Some(MicroTime(now)),
-            note: event.note.as_deref().map(shortened),
+            note: event.note.as_deref().map(|note| shortened(note, MAX_NOTE)),
             reason: Some(event.reason.clone()),
             regarding: Some(object.clone()),
             reporting_controller: Some(CONTROLLER.to_owned()),
@@ -189,6 +193,11 @@ impl Announcer {
         }
     }
 
+    /// What a warning was about is over: if it comes back, that is told again.
+    pub(crate) fn calm(&self, kind: &'static str, key: &Key) {
+        self.warned.lock().expect("no panic while the warnings are locked").remove(&(kind, key.clone()));
+    }
+
     /// Forgets a deleted object.
     pub(crate) fn forget(&self, kind: &'static str, key: &Key) {
         let object = (kind, key.clone());
@@ -197,11 +206,18 @@ impl Announcer {
     }
 }
 
-/// A note within the limit of the API.
-fn shortened(note: &str) -> String {
-    match note.char_indices().nth(MAX_NOTE) {
-        None => note.to_owned(),
-        Some((end, _)) => format!("{}…", &note[..end]),
+/// A condition with one sentence of bounded length in one line, whatever it quotes.
+fn sentence(condition: &Condition) -> Condition {
+    let visible = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
+    let message: String = condition.message.chars().map(visible).collect();
+    Condition { message: shortened(&message, MAX_MESSAGE), ..condition.clone() }
+}
+
+/// A text within a limit of characters, and one for the ellipsis.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 
@@ -315,6 +331,17 @@ mod tests {
             is_news(&good, Some(&before), std::slice::from_ref(&good))
         };
         assert_eq!((after(true), after(false)), (true, false));
+    }
+
+    #[test]
+    fn a_sentence_is_one_line_of_bounded_length_whatever_it_quotes() {
+        let quoting = |message: &str| {
+            sentence(&Condition::bad(ConditionKind::Accepted, "SpecInvalid", message)).message
+        };
+        assert_eq!(quoting("host \"a\nb\u{1b}[31m\" is none"), "host \"a\u{fffd}b\u{fffd}[31m\" is none");
+        let long = quoting(&"é".repeat(40_000));
+        assert_eq!(long, format!("{}…", "é".repeat(MAX_MESSAGE)));
+        assert_eq!(quoting(&long), long, "what was shortened stays");
     }
 
     #[test]

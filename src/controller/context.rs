@@ -24,7 +24,7 @@ use super::registry::Registry;
 use super::slices::Slices;
 use super::write::Writer;
 use super::zone_delegation::live::ZoneFacts;
-use crate::config::Settings;
+use crate::config::{Settings, View};
 use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
 use crate::peer::book::Book;
@@ -92,11 +92,15 @@ impl Context {
         self.zones.select(|_, _| true).into_iter().flat_map(|(_, facts)| facts.servers).collect()
     }
 
-    /// The zones whose delegations may be written: those that are served, each with this cluster's name in it.
-    pub(crate) fn writable_zones(&self) -> Vec<Claimant> {
-        let Settings { ns_prefix, geo_tag, .. } = &*self.settings;
+    /// The zones whose delegations may be written at a place: those that are served and published there, each with this
+    /// cluster's name in it. `view`: nothing for the one provider there is.
+    pub(crate) fn writable_zones(&self, view: Option<&View>) -> Vec<Claimant> {
+        let Settings { ns_prefix, geo_tag, publications, .. } = &*self.settings;
         let claimant = |zone| Claimant::new(zone, ns_prefix.clone(), geo_tag.clone()).ok();
-        self.served_zones().into_iter().filter_map(claimant).collect()
+        let is_here = |zone: &Zone| {
+            publications.of(zone.name()).iter().any(|publication| publication.view.as_ref() == view)
+        };
+        self.served_zones().into_iter().filter(is_here).filter_map(claimant).collect()
     }
 
     /// `CLUSTER_EXPOSED_IPS`, if given.

@@ -20,6 +20,8 @@ struct Heard {
     meanwhile: Option<Vec<String>>,
     /// Whether one of those was not ours.
     overtaken: bool,
+    /// Whether the object was heard to be gone during the write that is under way: the one that it made, perhaps.
+    gone: bool,
 }
 
 #[derive(Debug, Default)]
@@ -54,9 +56,22 @@ impl Echoes {
         self.lock().get_mut(&(what, key.clone())).is_some_and(|heard| std::mem::take(&mut heard.overtaken))
     }
 
-    /// Forgets a deleted object.
+    /// Forgets a deleted object; during a write when that has ended.
     pub(crate) fn forget(&self, what: &'static str, key: &Key) {
-        self.lock().remove(&(what, key.clone()));
+        let mut all = self.lock();
+        let subject = (what, key.clone());
+        match all.get_mut(&subject).filter(|heard| heard.meanwhile.is_some()) {
+            Some(heard) => heard.gone = true,
+            None => drop(all.remove(&subject)),
+        }
+    }
+
+    /// A complete list was read: whether it has what is being written is not known.
+    pub(crate) fn listed(&self, what: &'static str) {
+        let of_kind = |((kind, _), _): &(&Subject, &mut Heard)| *kind == what;
+        for (_, heard) in self.lock().iter_mut().filter(of_kind) {
+            heard.gone |= heard.meanwhile.is_some();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Subject, Heard>> {
@@ -77,11 +92,19 @@ impl UnderWay<'_> {
             heard.ours.extend(version);
         }
     }
+
+    /// Whether what was written may be gone again already, so that nothing is to be remembered of it.
+    pub(crate) fn may_be_gone(&self) -> bool {
+        self.echoes.lock().get(&self.subject).is_some_and(|heard| heard.gone)
+    }
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        if let Some(heard) = self.echoes.lock().get_mut(&self.subject) {
+        let mut all = self.echoes.lock();
+        if all.get(&self.subject).is_some_and(|heard| heard.gone) {
+            all.remove(&self.subject);
+        } else if let Some(heard) = all.get_mut(&self.subject) {
             let meanwhile = heard.meanwhile.take().unwrap_or_default();
             heard.overtaken |= meanwhile.iter().any(|version| !heard.ours.contains(version));
         }
@@ -151,7 +174,19 @@ mod tests {
         let write = echoes.write(WHAT, &key());
         echoes.forget(WHAT, &key());
         write.made(Some("2".to_owned()));
+        assert!(write.may_be_gone());
         drop(write);
         assert!(echoes.is_news(WHAT, &key(), "2"));
+        assert!(!echoes.write(WHAT, &key()).may_be_gone(), "the next write is another one");
+    }
+
+    #[test]
+    fn a_list_that_is_read_during_a_write_makes_nothing_of_it_certain() {
+        let echoes = Echoes::default();
+        let write = echoes.write(WHAT, &key());
+        echoes.listed("DNSEndpoint");
+        assert!(!write.may_be_gone(), "another kind");
+        echoes.listed(WHAT);
+        assert!(write.may_be_gone());
     }
 }

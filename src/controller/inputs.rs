@@ -176,6 +176,8 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
                 if changed.after.is_none() {
                     context.writer.forget(zone_delegation::report::WHAT, changed.key);
                     context.announcer.forget(zone_delegation::report::WHAT, changed.key);
+                    context.announcer.calm(zone_delegation::UNREADABLE, changed.key);
+                    context.announcer.forget(zone_delegation::UNVERIFIED, changed.key);
                     context.metrics.forget_zone_delegation(&changed.key.name);
                 }
                 let shown = triggers.zone_store.get(&reflector::ObjectRef::new(&changed.key.name));
@@ -306,9 +308,9 @@ fn guarded<G: Into<gslb::Guarded>>(event: Event<G>) -> Event<gslb::Guarded> {
     }
 }
 
-/// A deleted Gslb hands its hosts over and is forgotten everywhere.
-pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
-    let Id { key, group } = id;
+/// A Gslb serves no more: its hosts are free for others.
+pub(crate) fn hand_over(context: &Context, triggers: &Triggers, id: &Id) {
+    let key = &id.key;
     context.registry.forget(id);
     if triggers.gslb(&id.twin()).is_some() {
         // Its name lives on, and with it its hosts.
@@ -320,8 +322,15 @@ pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
         context.book.watch(|| context.registry.hosts(), context.now());
         context.metrics.forget(&key.namespace, &key.name);
     }
+}
+
+/// A deleted Gslb hands its hosts over and is forgotten everywhere.
+pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
+    let Id { key, group } = id;
+    hand_over(context, triggers, id);
     context.writer.forget(gslb::report::what(*group), key);
     context.announcer.forget(gslb::report::what(*group), key);
+    context.announcer.calm(gslb::unreadable(*group), key);
     match group {
         Group::Canonical => {
             context.migrations.lock().expect("no panic while the migrations are locked").remove(key);

@@ -30,13 +30,14 @@ use gslb::group::{ByGroup, Id};
 use kube::runtime::reflector::{ObjectRef, Store};
 use tokio::sync::mpsc;
 
-use gslb_core::changelog::Who;
+use gslb_core::changelog::{Proposal, Who};
 use gslb_core::doubling::Doubling;
 use gslb_core::group::Group;
-use gslb_provider_contract::Provider;
+use gslb_core::name::DomainName;
 
 use crate::audit::ChangeLog;
 use crate::health::Progress;
+use crate::providers::Providers;
 
 /// Pauses after a pass that failed. The longest is k8gb's normal period, so that a mended cause is noticed as soon as
 /// there (F-10).
@@ -50,6 +51,18 @@ pub(crate) enum PassError {
     #[error("the Kubernetes API did not do what was asked")]
     Kubernetes(#[from] kube::Error),
 }
+
+/// What a user is told of a write that failed: the API server's own words. The text of a failure without any may differ
+/// with every try, and each difference would be written to the status.
+pub(crate) fn answer(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        _ => NO_ANSWER.to_owned(),
+    }
+}
+
+/// See [`answer`].
+pub(crate) const NO_ANSWER: &str = "the API server gave no answer; the log of gslb-bridge says more";
 
 /// A write to an object that is gone is done.
 pub(crate) fn unless_gone<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
@@ -129,13 +142,22 @@ pub(crate) struct Pass {
     pub(crate) progress: Progress,
     pub(crate) failures: Failures,
     pub(crate) zones: zone_delegation::Desk,
-    pub(crate) provider: Option<Provision>,
+    pub(crate) providers: Providers,
+    /// Without it nothing is changed at a provider.
+    pub(crate) log: Arc<ChangeLog>,
+    /// What is done about the places of zones beside the passes.
+    pub(crate) errands: mpsc::UnboundedSender<zone_delegation::Job>,
     /// Who makes the changes, for the log.
     pub(crate) who: Who,
 }
 
-/// A provider, and the log without which nothing is changed there.
-pub(crate) type Provision = (Arc<dyn Provider>, Arc<ChangeLog>);
+impl Pass {
+    /// Whether a change of the log was made where the zone is published now.
+    pub(crate) fn is_place_of(&self, zone: &DomainName, change: &Proposal) -> bool {
+        let places = self.providers.places(&self.context.settings, zone);
+        places.iter().any(|place| place.outlet.holds(change))
+    }
+}
 
 /// How often each object's pass failed in a row.
 #[derive(Debug, Default)]

@@ -22,14 +22,18 @@ use super::gslb::group::{ByGroup, Id};
 use super::gslb::twin::Twins;
 use super::inputs::{self, Writers};
 use super::{Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, zone_delegation};
+use crate::audit::ChangeLog;
 use crate::health::{Progress, Readiness};
 use crate::peer;
 use crate::peer::ask::PeerQuestions;
+use crate::providers::Providers;
 
 /// Gslbs in work at once. A pass waits for nothing but the API server; no outside reference.
 const GSLB_PASSES: u16 = 16;
 /// ZoneDelegations in work at once: a grid takes no more calls at once from us (design §7).
 const ZONE_PASSES: u16 = 4;
+/// For the runtime: all that are asked for.
+const NO_BOUND: u16 = 0;
 /// How long a start waits for the first word about the legacy group. No outside reference.
 const LEGACY_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a stop waits for a change that is under way: half of what Kubernetes gives a pod.
@@ -42,7 +46,8 @@ pub(crate) struct Start {
     pub(crate) context: Arc<Context>,
     pub(crate) changes: mpsc::UnboundedReceiver<DomainName>,
     pub(crate) questions: Arc<PeerQuestions>,
-    pub(crate) provider: Option<super::Provision>,
+    pub(crate) providers: Providers,
+    pub(crate) log: Arc<ChangeLog>,
     pub(crate) who: Who,
     pub(crate) progress: Progress,
     pub(crate) readiness: Readiness,
@@ -54,6 +59,7 @@ pub(crate) struct Start {
 /// A part of it ended by itself.
 pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<(), Ended> {
     let (triggers, writers, queues) = wire();
+    let (errands, sent) = mpsc::unbounded_channel();
     let mut hears_legacy = writers.legacy_heard.subscribe();
     let context = start.context;
     let pass = Arc::new(Pass {
@@ -62,12 +68,15 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         progress: start.progress.clone(),
         failures: Failures::default(),
         zones: zone_delegation::Desk::default(),
-        provider: start.provider,
+        providers: start.providers,
+        log: start.log,
+        errands,
         who: start.who,
     });
     let mut tasks = JoinSet::new();
     tasks.spawn(inputs::follow(Arc::clone(&context), triggers.clone(), writers));
     tasks.spawn(kinds::follow(Arc::clone(&context), triggers.clone()));
+    tasks.spawn(zone_delegation::follow_errands(sent));
     let work = async {
         peer::memory::restore(&context).await;
         inputs::synced(&context).await;
@@ -97,21 +106,26 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
     };
     let stop = async {
         stop.await;
-        pass.zones.close(STOP_PATIENCE).await;
+        pass.zones.close(STOP_PATIENCE).await
     };
     let result = tokio::select! {
         () = work => Err(Ended),
         () = beat(&start.progress) => Err(Ended),
-        () = stop => Ok(()),
+        closed = stop => Ok(closed),
     };
+    // No change begins before the last errand is gone.
     tasks.shutdown().await;
-    peer::memory::keep_last(&context).await;
-    if let Some((provider, _)) = &pass.provider
-        && let Err(error) = provider.close().await
-    {
-        tracing::warn!(error = %Chain(&error), "The provider could not be closed.");
-    }
+    let result = result.map(drop);
+    part(&pass).await;
     result
+}
+
+/// Keeps what a restart needs, and gives back what providers hold for us.
+async fn part(pass: &Pass) {
+    peer::memory::keep_last(&pass.context).await;
+    for error in pass.providers.close().await {
+        tracing::warn!(error = %Chain(&error), "A provider could not be closed.");
+    }
 }
 
 /// Where the passes get their triggers from.
@@ -187,7 +201,9 @@ async fn gslb_passes(
 /// Makes the passes over ZoneDelegations that are asked for.
 async fn zone_passes(pass: Arc<Pass>, asked: mpsc::UnboundedReceiver<ObjectRef<zone_delegation::Guarded>>) {
     let store = pass.triggers.zone_store.clone();
-    let config = Config::default().concurrency(ZONE_PASSES);
+    // Where zones name their providers, a pass waits for none of them for long, and each of them has its own bound.
+    let passes = if pass.providers.are_listed() { NO_BOUND } else { ZONE_PASSES };
+    let config = Config::default().concurrency(passes);
     let make = |object, pass| Box::pin(zone_delegation::reconcile(object, pass));
     let failed = |object: Arc<zone_delegation::Guarded>, error: &PassError, pass: Arc<Pass>| {
         retry(&name_of_zone(object.name_any()), error, &pass)

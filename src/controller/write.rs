@@ -83,6 +83,16 @@ pub(crate) enum Need {
     Wait(Timestamp),
 }
 
+impl Need {
+    /// When to look again.
+    pub(crate) fn until(self) -> Option<Timestamp> {
+        match self {
+            Self::Wait(until) => Some(until),
+            Self::Nothing | Self::Write => None,
+        }
+    }
+}
+
 /// What was written last, by kind of write and object.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
@@ -146,7 +156,10 @@ impl Writer {
             Some(live) => apply_status(&what, live, api, &params, &patch, &view, &under_way).await?,
         };
         under_way.made(object.resource_version());
-        self.remember(what, Live::new(object.resource_version(), &view(&object)));
+        // A watch shows no more of an object that came and went before the answer: that is none to wait for.
+        if !under_way.may_be_gone() {
+            self.remember(what, Live::new(object.resource_version(), &view(&object)));
+        }
         Ok(object)
     }
 
@@ -169,6 +182,7 @@ impl Writer {
 
     /// Forgets what a complete list no longer shows.
     pub(crate) fn forget_unlisted(&self, what: &'static str, listed: impl Fn(&Key) -> bool) {
+        self.echoes.listed(what);
         self.lock().retain(|(known, key), _| *known != what || listed(key));
     }
 

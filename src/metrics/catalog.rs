@@ -75,6 +75,8 @@ catalog! {
         => "Hosts by peer and by the state of this cluster's view of them";
     CHANGES = Counter "gslb_bridge_provider_changes" &["provider", "action", "result"]
         => "Changes at a provider by what came of them";
+    CALLS = Counter "gslb_bridge_provider_calls" &["provider", "success"]
+        => "Requests to a grid, by the name of its provider and by whether they succeeded";
 }
 
 /// The metrics as a table for the reference page.

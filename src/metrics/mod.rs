@@ -55,6 +55,12 @@ struct Change {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Calls {
+    provider: String,
+    success: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RuntimeInfo {
     namespace: String,
     k8gb_version: &'static str,
@@ -72,6 +78,7 @@ pub(crate) struct Metrics {
     requests: Family<Request, Histogram>,
     views: Family<Peer, Gauge>,
     changes: Family<Change, Counter>,
+    calls: Family<Calls, Counter>,
     zone_updates: Family<Object, Counter>,
     zone_update_errors: Family<Object, Counter>,
     gslbs: Gslbs,
@@ -94,6 +101,7 @@ impl Metrics {
             requests: Family::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS)),
             views: Family::default(),
             changes: Family::default(),
+            calls: Family::default(),
             zone_updates: counter(),
             zone_update_errors: counter(),
             gslbs: Gslbs::new(placeholder, geo_tag.to_string()),
@@ -110,6 +118,7 @@ impl Metrics {
         register(registry, &catalog::RUNTIME_INFO, runtime_info(namespace));
         register(registry, &catalog::PEER_VIEWS, metrics.views.clone());
         register(registry, &catalog::CHANGES, metrics.changes.clone());
+        register(registry, &catalog::CALLS, metrics.calls.clone());
         metrics
     }
 
@@ -162,7 +171,7 @@ impl Metrics {
     ) {
         let labels = Change { provider: provider.to_string(), action, result: result.as_str() };
         self.changes.get_or_create(&labels).inc();
-        if provider.as_str() != Infoblox::ID {
+        if provider.kind() != Infoblox::ID {
             return;
         }
         let labels = object(&self.namespace, zone_delegation);
@@ -180,10 +189,27 @@ impl Metrics {
     }
 }
 
-impl CallObserver for Metrics {
+/// Counts the requests to one grid.
+#[derive(Debug)]
+pub(crate) struct GridCalls {
+    metrics: Metrics,
+    provider: String,
+}
+
+impl Metrics {
+    /// For the provider of this name.
+    pub(crate) fn of_grid(&self, provider: &str) -> GridCalls {
+        GridCalls { metrics: self.clone(), provider: provider.to_owned() }
+    }
+}
+
+impl CallObserver for GridCalls {
     fn on_call(&self, operation: Operation, success: bool, duration: Duration) {
-        let labels = Request { request: operation.as_str(), success: if success { "true" } else { "false" } };
-        self.requests.get_or_create(&labels).observe(duration.as_secs_f64());
+        let success = if success { "true" } else { "false" };
+        // k8gb's, which knows one grid only.
+        let labels = Request { request: operation.as_str(), success };
+        self.metrics.requests.get_or_create(&labels).observe(duration.as_secs_f64());
+        self.metrics.calls.get_or_create(&Calls { provider: self.provider.clone(), success }).inc();
     }
 }
 

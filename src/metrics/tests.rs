@@ -37,7 +37,7 @@ fn figures() -> Figures {
 #[test]
 fn every_metric_is_in_the_catalog_with_its_labels() {
     let (registry, metrics) = metrics();
-    metrics.on_call(Operation::ZoneRead, true, Duration::from_millis(5));
+    metrics.of_grid("infoblox").on_call(Operation::ZoneRead, true, Duration::from_millis(5));
     metrics.view_entered("us", "Answered");
     metrics.change_made(&ProviderId::new("infoblox"), "cloud", "create", ChangeResult::Applied);
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -144,9 +144,29 @@ fn changes_at_a_grid_count_for_their_zone_delegation_and_go_with_it() {
 }
 
 #[test]
+fn requests_are_counted_for_each_grid_by_its_name() {
+    let (registry, metrics) = metrics();
+    for (provider, success) in [("core", true), ("dmz", false), ("core", true)] {
+        metrics.of_grid(provider).on_call(Operation::ZoneRead, success, Duration::from_millis(500));
+    }
+    let calls: Vec<String> = samples(&registry)
+        .into_iter()
+        .filter(|line| line.starts_with("gslb_bridge_provider_calls"))
+        .collect();
+    let wanted = [
+        r#"gslb_bridge_provider_calls_total{provider="core",success="true"} 2"#,
+        r#"gslb_bridge_provider_calls_total{provider="dmz",success="false"} 1"#,
+    ];
+    assert_eq!(
+        calls.into_iter().collect::<std::collections::BTreeSet<_>>(),
+        wanted.map(str::to_owned).into()
+    );
+}
+
+#[test]
 fn requests_are_counted_in_k8gbs_buckets() {
     let (registry, metrics) = metrics();
-    metrics.on_call(Operation::ZoneRead, true, Duration::from_millis(500));
+    metrics.of_grid("infoblox").on_call(Operation::ZoneRead, true, Duration::from_millis(500));
     let line = r#"k8gb_infoblox_request_duration_bucket{le="0.8",request="ZoneRead",success="true"} 1"#;
     assert!(samples(&registry).contains(&line.to_owned()), "{:?}", samples(&registry));
 }

@@ -76,11 +76,7 @@ impl PeerQuestions {
 
     /// The address of a peer's name server.
     pub(crate) async fn glue(&self, ns_name: &DomainName) -> LookUp {
-        match self.client.resolve(ns_name).await {
-            Resolved::Found { addresses, .. } => LookUp::Found(addresses),
-            Resolved::Absent { .. } => LookUp::Absent,
-            Resolved::NoWord(_) => LookUp::Silent,
-        }
+        look_up(&self.client, ns_name).await
     }
 
     fn ports_of(&self, addresses: &BTreeSet<Ipv4Addr>) -> BTreeMap<Ipv4Addr, Vec<u16>> {
@@ -109,6 +105,15 @@ impl PeerQuestions {
 
     fn answered(&self) -> MutexGuard<'_, BTreeMap<Ipv4Addr, u16>> {
         self.answered.lock().expect("no panic while the ports are locked")
+    }
+}
+
+/// The addresses of a name server, as the client's resolvers tell them.
+pub(crate) async fn look_up(client: &Client, ns_name: &DomainName) -> LookUp {
+    match client.resolve(ns_name).await {
+        Resolved::Found { addresses, .. } => LookUp::Found(addresses),
+        Resolved::Absent { .. } => LookUp::Absent,
+        Resolved::NoWord(_) => LookUp::Silent,
     }
 }
 

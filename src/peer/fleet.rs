@@ -10,7 +10,7 @@ use gslb_core::zone::{NsPrefix, Zone};
 use tokio::sync::watch;
 
 use super::glue::PeerName;
-use crate::config::Settings;
+use crate::config::{Publications, Settings};
 use crate::controller::context::Context;
 
 /// Handle around the rosters of all zones.
@@ -20,6 +20,7 @@ pub(crate) struct Fleet {
     prefix: NsPrefix,
     /// The fleet as it is configured; `None`: its members are found.
     listed: Option<BTreeSet<GeoTag>>,
+    publications: Publications,
     rosters: Mutex<BTreeMap<DomainName, Roster>>,
     changed: watch::Sender<u64>,
 }
@@ -30,6 +31,7 @@ impl Fleet {
             own: settings.geo_tag.clone(),
             prefix: settings.ns_prefix.clone(),
             listed: (!settings.finds_peers()).then(|| settings.static_peers()),
+            publications: settings.publications.clone(),
             rosters: Mutex::default(),
             changed: watch::Sender::new(0),
         }
@@ -66,7 +68,8 @@ impl Fleet {
             rosters.entry(zone.name().clone()).or_insert_with(|| {
                 let names = known.iter().map(|(name, _)| name);
                 let (prefix, own) = (self.prefix.clone(), self.own.clone());
-                Roster::new(zone.clone(), prefix, own, names)
+                let places = self.publications.of(zone.name()).len();
+                Roster::new(zone.clone(), prefix, own, places, names)
             });
         }
     }
@@ -151,6 +154,7 @@ mod tests {
             own: tag("eu"),
             prefix: NsPrefix::new("gslb-ns-"),
             listed: None,
+            publications: Publications::default(),
             rosters: Mutex::default(),
             changed: watch::Sender::new(0),
         };

@@ -40,6 +40,17 @@ impl Client {
         }
     }
 
+    /// The same, which asks other resolvers.
+    #[must_use]
+    pub fn through(&self, resolvers: impl Into<Arc<[ServerAddress]>>) -> Self {
+        Self { resolvers: resolvers.into(), ..self.clone() }
+    }
+
+    /// Whom it asks for names.
+    pub fn resolvers(&self) -> &[ServerAddress] {
+        &self.resolvers
+    }
+
     /// The addresses of a name, as one server tells them. An alias that leads out of the reply is resolved
     /// through `EDGE_DNS_SERVERS`.
     pub async fn ask(&self, server: SocketAddr, question: &Question, options: &Options) -> Reply {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use gslb_core::changelog::{Entry, Intent, SealKey, Tail};
+use gslb_core::changelog::{Entry, Intent, Proposal, SealKey, Tail};
 use gslb_crds::{ProviderChange, ProviderChangeSpec, ProviderChangeStatus};
 use gslb_mocks::kube::{ApiServer, Running, kubeconfig};
 use serde_json::{Value, json};
@@ -121,6 +121,21 @@ async fn list_shows_who_what_and_outcome() {
     let ids: Vec<&Value> =
         json["changes"].as_array().unwrap().iter().map(|change| &change["spec"]["changeId"]).collect();
     assert_eq!(ids, ["change-1", "change-2", "change-3"]);
+}
+
+#[tokio::test]
+async fn a_change_of_one_of_several_places_names_its_view() {
+    let cluster = Cluster::start().await;
+    let before = cluster.run(&["changes", "show", "3"]).await.out;
+    assert!(before.contains("provider   infoblox\nzone       cloud.example.com\n"), "{before}");
+    let (log, _) = open_sealed(&cluster.server, "pod-0/2", None).await;
+    let change = Proposal { view: Some("external".to_owned()), ..proposal("pod-0", "change-4") };
+    log.complete(log.intend(change, now()).await.unwrap(), applied(), now()).await.unwrap();
+    let shown = cluster.run(&["changes", "show", "4"]).await.out;
+    assert!(shown.contains("provider   infoblox\nview       external\nzone       cloud"), "{shown}");
+    let listed = cluster.run(&["changes", "list"]).await.out;
+    assert!(listed.contains("   cloud.example.com (view external of infoblox)   Replace "), "{listed}");
+    assert_eq!(cluster.run(&["changes", "verify"]).await.code, 0);
 }
 
 #[tokio::test]

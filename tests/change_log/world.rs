@@ -91,6 +91,7 @@ pub(crate) fn proposal(pod: &str, change_id: &str) -> Proposal {
         },
         why: "the cluster's DNS address changed".into(),
         provider: "infoblox".into(),
+        view: None,
         zone: "cloud.example.com".into(),
         action: Action::Replace,
         before: Some(

@@ -1,8 +1,11 @@
 //! A DNSEndpoint that lost its owner.
 
+use std::time::Duration;
+
+use gslb_mocks::kube::{Failure, Fault, Matcher};
 use serde_json::{Value, json};
 
-use crate::legacy::{LOCAL, endpoint, is_served, owner};
+use crate::legacy::{LOCAL, endpoint, is_served, legacy, owner};
 use crate::objects::{HOST, OWN, application, gslb, round_robin};
 use crate::world::{Cluster, eventually, pass};
 
@@ -66,6 +69,95 @@ async fn records_that_were_left_behind_belong_to_the_next_gslb_of_their_name() {
     belongs_to(&cluster, &next).await;
     cluster.tells("app", "Ready", "True", "Ready").await;
     is_served(&cluster).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_that_are_deleted_before_their_creation_is_answered_come_back() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    let matcher = Matcher::new("patch", "externaldns.k8s.io", "dnsendpoints");
+    let late = Failure::LateAnswer(Duration::from_millis(500));
+    cluster.api.faults().inject(Fault { matcher, failure: late, times: Some(1) });
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    let there = || endpoint(&cluster, "app").is_some().then_some(());
+    eventually("the records are there, and unanswered", there).await;
+    cluster.api.delete("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+    is_served(&cluster).await;
+}
+
+/// Nobody has been shown it yet: an apply would take it over.
+#[tokio::test(start_paused = true)]
+async fn records_of_somebody_else_that_no_watch_has_shown_are_left_alone() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    let _running = cluster.run();
+    cluster.settle().await;
+    let matcher = Matcher::new("get", "externaldns.k8s.io", "dnsendpoints");
+    let slow = Failure::Delay(Duration::from_secs(2));
+    cluster.api.faults().inject(Fault { matcher, failure: slow, times: Some(1) });
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    pass(1).await;
+    let foreign = json!({
+        "apiVersion": "externaldns.k8s.io/v1alpha1", "kind": "DNSEndpoint",
+        "metadata": {"name": "app", "namespace": "web"},
+        "spec": {"endpoints": [{"dnsName": "other.example.com", "recordType": "A", "targets": ["192.0.2.1"]}]},
+    });
+    cluster.api.apply_object(foreign).unwrap();
+    let before = endpoint(&cluster, "app");
+    cluster.tells("app", "Ready", "False", "DNSEndpointForeign").await;
+    assert_eq!(
+        cluster.tells("app", "Serving", "False", "DNSEndpointForeign").await,
+        cluster.tells("app", "Ready", "False", "DNSEndpointForeign").await
+    );
+    pass(60).await;
+    assert_eq!(endpoint(&cluster, "app"), before);
+}
+
+/// Whatever the ages: records that are nobody's, or gone, go back to the Gslb of the group that published them.
+#[tokio::test(start_paused = true)]
+async fn of_two_gslbs_the_one_that_published_goes_on_when_its_records_lose_their_owner_or_go() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    let mut older = legacy(gslb("app", round_robin()));
+    older["metadata"]["creationTimestamp"] = json!("2020-01-01T00:00:00Z");
+    let running = cluster.run();
+    let publisher = cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    is_served(&cluster).await;
+    cluster.api.put_object(older).unwrap();
+    cluster.settle().await;
+    take_the_owner_off(&cluster);
+    belongs_to(&cluster, &publisher).await;
+    cluster.settle().await;
+    cluster.api.delete("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+    belongs_to(&cluster, &publisher).await;
+    running.stop().await;
+    cluster.api.delete("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+    let _running = cluster.run();
+    belongs_to(&cluster, &publisher).await;
+}
+
+/// The host is free as soon as nobody answers for it.
+#[tokio::test(start_paused = true)]
+async fn a_deleted_gslb_without_records_that_a_finalizer_holds_says_so_and_gives_its_hosts_away() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    let mut object = gslb("app", round_robin());
+    object["metadata"]["finalizers"] = json!(["example.com/held"]);
+    cluster.api.apply_object(object).unwrap();
+    let _running = cluster.run();
+    is_served(&cluster).await;
+    application(&cluster.api, "next", &[HOST]);
+    cluster.api.apply_object(gslb("next", round_robin())).unwrap();
+    cluster.tells("next", "Accepted", "False", "HostTaken").await;
+    cluster.api.delete(API, "Gslb", "web", "app").unwrap();
+    cluster.api.delete("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+    cluster.tells("app", "Ready", "False", "Deleted").await;
+    cluster.publishes("next", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    cluster.tells("next", "Accepted", "True", "Accepted").await;
+    cluster.settle().await;
+    pass(60).await;
+    assert_eq!(cluster.writes(), []);
 }
 
 /// As `kubectl delete --cascade=orphan`: the garbage collector takes the owner off while its finalizer holds the Gslb.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use gslb_bridge::audit::Shipper;
 use gslb_bridge::config::{RawConfig, Settings};
 use gslb_bridge::daemon::{World, control};
+use gslb_bridge::providers::Providers;
 use gslb_bridge::question::Client as Questions;
 use gslb_mocks::kube::{ApiServer, JournalEntry};
 use gslb_provider_contract::Provider;
@@ -42,6 +43,7 @@ pub(crate) struct Cluster {
     pub(crate) dns: Dns,
     pub(crate) provider: Option<Arc<MemoryProvider>>,
     settings: BTreeMap<&'static str, String>,
+    file: Option<String>,
     start: Instant,
 }
 
@@ -75,7 +77,7 @@ impl Cluster {
             ("DNS_SERVICE", "gslb/dns"),
         ];
         let settings = settings.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
-        Self { api, dns, provider: None, settings, start: Instant::now() }
+        Self { api, dns, provider: None, settings, file: None, start: Instant::now() }
     }
 
     /// With the peers `us` and `za`, whose DNS servers exist and know no host.
@@ -107,6 +109,14 @@ impl Cluster {
         self
     }
 
+    /// With a configuration file, which says what no variable can; of the variables, those of its settings go.
+    pub(crate) fn with_file(mut self, keys: &str) -> Self {
+        let header = "apiVersion: gslb-bridge.io/v1alpha1\nkind: Configuration\n";
+        self.settings.remove("DNS_ZONES");
+        self.file = Some(format!("{header}{keys}"));
+        self
+    }
+
     /// Starts the controller.
     pub(crate) fn run(&self) -> Running {
         self.run_with(self.provider.clone().map(|provider| provider as Arc<dyn Provider>))
@@ -114,7 +124,16 @@ impl Cluster {
 
     /// As [`Self::run`], with a provider of the test's own.
     pub(crate) fn run_with(&self, provider: Option<Arc<dyn Provider>>) -> Running {
+        self.run_at(Providers::plain(provider))
+    }
+
+    /// As [`Self::run`], with several providers.
+    pub(crate) fn run_at(&self, providers: Providers) -> Running {
         let raw = RawConfig::read(|name| self.settings.get(name).cloned());
+        let raw = match &self.file {
+            Some(text) => raw.and_text("gslb.yaml", text),
+            None => raw,
+        };
         let settings = Settings::resolve(&raw).unwrap();
         let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
         let start = self.start;
@@ -122,7 +141,7 @@ impl Cluster {
         let world = World {
             client: Client::new(self.api.router(), "default"),
             questions: Questions::new(self.dns.clone(), resolvers),
-            provider,
+            providers,
             shipper: Shipper::none(),
             clock: Arc::new(move || epoch + start.elapsed()),
         };

@@ -45,8 +45,11 @@ pub struct Proposal {
     pub object: ObjectRef,
     /// Why it is made, as a sentence.
     pub why: String,
-    /// The provider.
+    /// The provider's instance.
     pub provider: String,
+    /// The DNS view there, where the zone's places are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<String>,
     /// The zone that the change is about.
     pub zone: String,
     /// What is done.

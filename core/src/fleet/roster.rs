@@ -27,6 +27,8 @@ pub struct Roster {
     zone: Zone,
     prefix: NsPrefix,
     own: GeoTag,
+    /// At how many places providers hold the zone's delegation.
+    places: usize,
     peers: BTreeMap<DomainName, Peer>,
     /// Clusters of the last reads for which there was no room.
     left_out: BTreeMap<Source, BTreeSet<GeoTag>>,
@@ -37,20 +39,23 @@ pub struct Roster {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Peer {
     tag: GeoTag,
-    missing_at_parent: u8,
-    missing_at_provider: u8,
+    /// Reads of each source in a row that were without it.
+    missing: BTreeMap<Source, u8>,
 }
 
 impl Roster {
-    /// Before the first read. `known`: the name servers that an earlier run told of.
+    /// Before the first read. `places`: at how many of them providers hold the delegation; a peer has to be gone from
+    /// all, and so that nobody leaves on one word alone, zero counts as one. `known`: the name servers that an earlier
+    /// run told of.
     pub fn new<'a>(
         zone: Zone,
         prefix: NsPrefix,
         own: GeoTag,
+        places: usize,
         known: impl IntoIterator<Item = &'a DomainName>,
     ) -> Self {
-        let mut roster =
-            Self { zone, prefix, own, peers: BTreeMap::new(), left_out: BTreeMap::new(), heard: false };
+        let (peers, left_out, places) = (BTreeMap::new(), BTreeMap::new(), places.max(1));
+        let mut roster = Self { zone, prefix, own, places, peers, left_out, heard: false };
         roster.add_all(known);
         roster
     }
@@ -66,10 +71,11 @@ impl Roster {
         let before = self.tags();
         self.heard = true;
         for (name, peer) in &mut self.peers {
-            let missing = peer.missing(source);
+            let missing = peer.missing.entry(source).or_default();
             *missing = if names.contains(name) { 0 } else { missing.saturating_add(1) };
         }
-        self.peers.retain(|_, peer| !peer.has_left());
+        let sources: Vec<Source> = self.sources().collect();
+        self.peers.retain(|_, peer| !sources.iter().all(|source| peer.missing_at(*source) >= ABSENCES));
         // Whoever is known goes before whoever is new: room is made by those who leave, never by those who come.
         let left_out = self.add_all(names);
         self.left_out.insert(source, left_out);
@@ -101,11 +107,13 @@ impl Roster {
     /// Whether a source should be read again soon: nobody was heard yet, or a member was missing there and may only
     /// have been missed.
     pub fn asks_for(&self, source: Source) -> bool {
-        let doubted = |peer: &Peer| match source {
-            Source::Parent => (1..ABSENCES).contains(&peer.missing_at_parent),
-            Source::Provider => (1..ABSENCES).contains(&peer.missing_at_provider),
-        };
+        let doubted = |peer: &Peer| (1..ABSENCES).contains(&peer.missing_at(source));
         (!self.heard && source == Source::Parent) || self.peers.values().any(doubted)
+    }
+
+    /// Where the delegation is read: the parent's servers, and each place.
+    pub fn sources(&self) -> impl Iterator<Item = Source> + use<> {
+        std::iter::once(Source::Parent).chain((0..self.places).map(Source::Provider))
     }
 
     fn tags(&self) -> BTreeSet<GeoTag> {
@@ -125,7 +133,7 @@ impl Roster {
                 continue;
             }
             tags.insert(tag.clone());
-            let peer = Peer { tag, missing_at_parent: 0, missing_at_provider: 0 };
+            let peer = Peer { tag, missing: BTreeMap::new() };
             self.peers.entry(name.clone()).or_insert(peer);
         }
         left_out
@@ -133,15 +141,8 @@ impl Roster {
 }
 
 impl Peer {
-    fn missing(&mut self, source: Source) -> &mut u8 {
-        match source {
-            Source::Parent => &mut self.missing_at_parent,
-            Source::Provider => &mut self.missing_at_provider,
-        }
-    }
-
-    fn has_left(&self) -> bool {
-        self.missing_at_parent >= ABSENCES && self.missing_at_provider >= ABSENCES
+    fn missing_at(&self, source: Source) -> u8 {
+        self.missing.get(&source).copied().unwrap_or_default()
     }
 }
 
@@ -160,9 +161,12 @@ mod tests {
         Sighting::Names(texts.iter().map(|text| name(text)).collect())
     }
     fn roster(prefix: &str, known: &[&str]) -> Roster {
+        roster_of(1, prefix, known)
+    }
+    fn roster_of(places: usize, prefix: &str, known: &[&str]) -> Roster {
         let zone = Zone::new(name("cloud.example.com"), name("example.com"), Ttl::DEFAULT).unwrap();
         let known: Vec<DomainName> = known.iter().map(|text| name(text)).collect();
-        Roster::new(zone, NsPrefix::new(prefix), GeoTag::parse("eu").unwrap(), &known)
+        Roster::new(zone, NsPrefix::new(prefix), GeoTag::parse("eu").unwrap(), places, &known)
     }
     fn peers(roster: &Roster) -> Vec<&str> {
         let mut tags: Vec<&str> = roster.names().map(|(_, tag)| tag.as_str()).collect();
@@ -190,7 +194,7 @@ mod tests {
             ("gslb-ns-", &[], &[]),
         ];
         for (prefix, seen, expected) in cases {
-            for source in [Source::Parent, Source::Provider] {
+            for source in [Source::Parent, Source::Provider(0)] {
                 let mut roster = roster(prefix, &[]);
                 let moves = roster.hear(source, &names(seen));
                 assert_eq!(peers(&roster), *expected, "{prefix} {seen:?}");
@@ -201,7 +205,8 @@ mod tests {
 
     #[test]
     fn a_peer_is_a_member_at_once_and_leaves_after_three_reads_of_each_source_without_it() {
-        use Source::{Parent, Provider};
+        use Source::Parent;
+        const PROVIDER: Source = Source::Provider(0);
         let with = || names(&[EU, US]);
         let without = || names(&[EU]);
         let mut roster = roster("gslb-ns-", &[]);
@@ -210,13 +215,13 @@ mod tests {
             (Parent, with(), ""),
             (Parent, without(), ""),
             (Parent, without(), ""),
-            (Provider, without(), ""),
+            (PROVIDER, without(), ""),
             (Parent, without(), ""),
             (Parent, without(), ""),
-            (Provider, Sighting::Silent, ""),
-            (Provider, without(), ""),
-            (Provider, without(), "-us"),
-            (Provider, with(), "+us"),
+            (PROVIDER, Sighting::Silent, ""),
+            (PROVIDER, without(), ""),
+            (PROVIDER, without(), "-us"),
+            (PROVIDER, with(), "+us"),
         ];
         for (number, (source, sighting, expected)) in steps.into_iter().enumerate() {
             assert_eq!(told(roster.hear(source, &sighting)).concat(), expected, "step {number}");
@@ -224,13 +229,30 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_of_several_places_is_a_member_through_any_and_leaves_when_it_is_gone_from_all() {
+        let (internal, external) = (Source::Provider(0), Source::Provider(1));
+        let (with, without) = (|| names(&[EU, US]), || names(&[EU]));
+        let mut roster = roster_of(2, "gslb-ns-", &[]);
+        let thrice = |source, sighting: Sighting| (0..3).map(move |_| (source, sighting.clone()));
+        assert_eq!(told(roster.hear(external, &with())), ["+us"]);
+        let missed = thrice(Source::Parent, without()).chain(thrice(internal, without()));
+        for (source, sighting) in missed.chain(thrice(external, Sighting::Silent)) {
+            assert_eq!(told(roster.hear(source, &sighting)), [""; 0], "one place could not be read");
+        }
+        assert_eq!(told(roster.hear(external, &without())), [""; 0]);
+        assert!(roster.asks_for(external) && !roster.asks_for(internal));
+        roster.hear(external, &without());
+        assert_eq!(told(roster.hear(external, &without())), ["-us"]);
+    }
+
+    #[test]
     fn a_source_that_shows_a_peer_again_starts_its_count_anew() {
         let mut roster = roster("gslb-ns-", &[US]);
         for _ in 0..10 {
             assert_eq!(roster.hear(Source::Parent, &names(&[])), []);
-            assert_eq!(roster.hear(Source::Provider, &names(&[])), []);
+            assert_eq!(roster.hear(Source::Provider(0), &names(&[])), []);
             assert_eq!(roster.hear(Source::Parent, &names(&[])), []);
-            assert_eq!(roster.hear(Source::Provider, &names(&[US])), []);
+            assert_eq!(roster.hear(Source::Provider(0), &names(&[US])), []);
         }
         assert_eq!(peers(&roster), ["us"]);
     }
@@ -239,7 +261,7 @@ mod tests {
     fn silence_loses_nobody_and_settles_nothing() {
         let mut fresh = roster("gslb-ns-", &[]);
         let mut restarted = roster("gslb-ns-", &[EU, US]);
-        for source in [Source::Parent, Source::Provider].repeat(20) {
+        for source in [Source::Parent, Source::Provider(0)].repeat(20) {
             assert_eq!(fresh.hear(source, &Sighting::Silent), []);
             assert_eq!(restarted.hear(source, &Sighting::Silent), []);
         }
@@ -251,14 +273,15 @@ mod tests {
     #[test]
     fn a_source_is_read_again_soon_until_a_missing_member_is_decided_on_there() {
         let mut roster = roster("gslb-ns-", &[US]);
-        let wanted = |roster: &Roster| (roster.asks_for(Source::Parent), roster.asks_for(Source::Provider));
+        let wanted =
+            |roster: &Roster| (roster.asks_for(Source::Parent), roster.asks_for(Source::Provider(0)));
         assert_eq!(wanted(&roster), (true, false));
         roster.hear(Source::Parent, &names(&[US]));
         assert_eq!(wanted(&roster), (false, false));
         roster.hear(Source::Parent, &names(&[]));
-        roster.hear(Source::Provider, &names(&[]));
+        roster.hear(Source::Provider(0), &names(&[]));
         assert_eq!(wanted(&roster), (true, true));
-        roster.hear(Source::Provider, &names(&[US]));
+        roster.hear(Source::Provider(0), &names(&[US]));
         roster.hear(Source::Parent, &names(&[]));
         roster.hear(Source::Parent, &names(&[]));
         // On its way into the parent's servers, or out of them: no reason to ask more often.
@@ -278,10 +301,10 @@ mod tests {
         assert!(peers(&roster).contains(&"us"));
         // A second name of a member is no second member.
         let second = [numbered(0..65), vec!["my-c000-cloud.example.com".to_owned()]].concat();
-        roster.hear(Source::Provider, &seen(&second));
+        roster.hear(Source::Provider(0), &seen(&second));
         assert_eq!((roster.tags().len(), roster.left_out()), (MOST_PEERS, tags(&["c063", "c064"])));
         // `us` has left after the third read without it, and its place is taken by the next.
-        let moves: Vec<String> = [Source::Parent, Source::Provider]
+        let moves: Vec<String> = [Source::Parent, Source::Provider(0)]
             .repeat(2)
             .into_iter()
             .map(|source| told(roster.hear(source, &seen(&numbered(0..65)))).concat())

@@ -11,8 +11,8 @@ use crate::reply::rcode;
 pub enum Source {
     /// The parent zone's servers, over DNS.
     Parent,
-    /// The provider's database.
-    Provider,
+    /// A provider's database: that of the zone's place with this number, from 0.
+    Provider(usize),
 }
 
 /// What one read of a delegation showed.

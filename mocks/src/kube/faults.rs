@@ -63,6 +63,8 @@ pub enum Failure {
     },
     /// It is served as usual, but later.
     Delay(Duration),
+    /// It is carried out as usual, but its answer comes later.
+    LateAnswer(Duration),
     /// It is carried out, but its answer gets lost: the client sees a broken connection.
     LoseAnswer,
 }

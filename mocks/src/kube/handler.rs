@@ -70,7 +70,7 @@ async fn resource(server: &ApiServer, target: Target, parts: Parts, body: Body) 
         Some(Failure::Status { code, reason, message }) => {
             (ApiError::new(*code, reason, message).into(), false)
         }
-        Some(Failure::Delay(_) | Failure::LoseAnswer) | None => {
+        Some(Failure::Delay(_) | Failure::LateAnswer(_) | Failure::LoseAnswer) | None => {
             let asked =
                 Asked { server, target: &target, verb, query: &query, headers: &parts.headers, body: &body };
             server.with_store(|store| {
@@ -95,6 +95,9 @@ async fn resource(server: &ApiServer, target: Target, parts: Parts, body: Body) 
     });
     if let Some(caught) = caught {
         return caught.hold().await;
+    }
+    if let Some(Failure::LateAnswer(delay)) = &failure {
+        tokio::time::sleep(*delay).await;
     }
     if failure == Some(Failure::LoseAnswer) {
         let broken = futures::stream::once(async {

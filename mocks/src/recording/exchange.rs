@@ -6,26 +6,20 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Headers that are secrets, or differ with every run.
-const SCRUBBED: [&str; 8] = [
-    "authorization",
-    "cookie",
-    "set-cookie",
-    "host",
-    "user-agent",
-    "date",
-    "content-length",
-    "transfer-encoding",
-];
+/// In a request's JSON body: some text.
+pub const ANY: &str = "{any}";
 
 /// A request and the reply to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
+    /// Where the reply comes from, as `mocks/infoblox/README.md` lists it.
+    pub source: String,
     /// What must be asked.
     pub request: RecordedRequest,
-    /// What is answered.
-    pub response: RecordedResponse,
+    /// What is answered; `null` if the request arrives and the connection ends without a reply.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub response: Option<RecordedResponse>,
 }
 
 /// The request side of an [`Exchange`].
@@ -39,7 +33,8 @@ pub struct RecordedRequest {
     /// Headers that the request must have; it may have more.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The body: text as it is sent, or JSON. Without it the request must have none.
+    /// The body: text as it is sent, or JSON. Without it the request must have none. The text [`ANY`] stands for any
+    /// text, where it differs with every run.
     #[serde(default)]
     pub body: Option<Value>,
 }
@@ -61,7 +56,7 @@ pub struct RecordedResponse {
 /// A folder that is no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// A file or folder cannot be read or written.
+    /// A file or folder cannot be read.
     #[error("{path} is not readable")]
     Io {
         /// Which one.
@@ -117,56 +112,12 @@ pub fn load(folder: &Path) -> Result<Vec<(String, Exchange)>, RecordingError> {
     names.into_iter().map(read).collect()
 }
 
-fn number(name: &str) -> u64 {
+/// The number that a file's name begins with.
+pub(super) fn number(name: &str) -> u64 {
     name.split(|c: char| !c.is_ascii_digit())
         .next()
         .and_then(|digits| digits.parse().ok())
         .unwrap_or(u64::MAX)
-}
-
-impl Exchange {
-    /// Without secrets, and with every `replacements.0` replaced by `replacements.1`, for example a grid's
-    /// real host name by a documentation name.
-    #[must_use]
-    pub fn scrubbed(mut self, replacements: &[(String, String)]) -> Self {
-        let clean = |text: &str| {
-            replacements.iter().fold(text.to_owned(), |text, (secret, public)| text.replace(secret, public))
-        };
-        for headers in [&mut self.request.headers, &mut self.response.headers] {
-            headers.retain(|name, _| !SCRUBBED.contains(&name.to_ascii_lowercase().as_str()));
-            headers.values_mut().for_each(|value| *value = clean(value));
-        }
-        self.request.uri = clean(&self.request.uri);
-        self.request.body = self.request.body.map(|body| scrub_value(body, &clean));
-        self.response.body = clean(&self.response.body);
-        self
-    }
-
-    /// Writes the exchange as a file of a recording and returns the file's path.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn save(&self, folder: &Path, number: u32, title: &str) -> Result<PathBuf, RecordingError> {
-        let path = folder.join(format!("{number}-{title}.json"));
-        let text = serde_json::to_string_pretty(self);
-        let text = text.map_err(|source| RecordingError::Format { path: path.clone(), source })?;
-        std::fs::write(&path, text + "\n")
-            .map_err(|source| RecordingError::Io { path: path.clone(), source })?;
-        Ok(path)
-    }
-}
-
-fn scrub_value(value: Value, clean: &impl Fn(&str) -> String) -> Value {
-    match value {
-        Value::String(text) => clean(&text).into(),
-        Value::Array(elements) => elements.into_iter().map(|element| scrub_value(element, clean)).collect(),
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(key, member)| (key, scrub_value(member, clean)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        other => other,
-    }
 }
 
 impl RecordedRequest {
@@ -190,11 +141,33 @@ impl RecordedRequest {
             Some(value) => Some(value.clone()),
         };
         let sent = (!came.body.is_empty()).then(|| parsed(came.body));
-        if recorded != sent {
+        let fits = match (&recorded, &sent) {
+            (Some(recorded), Some(sent)) => fits(recorded, sent),
+            (recorded, sent) => recorded == sent,
+        };
+        if !fits {
             let show = |body: Option<Value>| body.map_or_else(|| "none".to_owned(), |body| body.to_string());
             differences.push(format!("body: recorded {}, came {}", show(recorded), show(sent)));
         }
         differences
+    }
+}
+
+/// Equal, but for [`ANY`].
+fn fits(recorded: &Value, sent: &Value) -> bool {
+    match (recorded, sent) {
+        (Value::String(recorded), Value::String(_)) if recorded == ANY => true,
+        (Value::Array(recorded), Value::Array(sent)) => {
+            recorded.len() == sent.len()
+                && recorded.iter().zip(sent).all(|(recorded, sent)| fits(recorded, sent))
+        }
+        (Value::Object(recorded), Value::Object(sent)) => {
+            recorded.len() == sent.len()
+                && recorded
+                    .iter()
+                    .all(|(key, recorded)| sent.get(key).is_some_and(|sent| fits(recorded, sent)))
+        }
+        (recorded, sent) => recorded == sent,
     }
 }
 

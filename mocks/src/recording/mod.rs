@@ -2,10 +2,10 @@
 //!
 //! A recording is a folder `mocks/<provider>/<scenario>/` of files `10-get-zone.json`, `20-…`: one
 //! [`Exchange`] each. [`Player`] serves them; a request that is not the next one, or a recording that
-//! nobody asked for, fails the test.
+//! nobody asked for, fails the test. Exchanges with the same number were under way together and come in any order.
 
 mod exchange;
 mod player;
 
-pub use exchange::{Exchange, RecordedRequest, RecordedResponse, RecordingError, load};
+pub use exchange::{ANY, Exchange, RecordedRequest, RecordedResponse, RecordingError, load};
 pub use player::{Mismatch, Player};

@@ -1,6 +1,6 @@
 //! Serves a recording and keeps account of what did not fit.
 
-use super::exchange::{CameIn, Exchange, RecordedResponse, RecordingError, load};
+use super::exchange::{CameIn, Exchange, RecordedResponse, RecordingError, load, number};
 use crate::wapi::listen::{self, Arrived, ConnectionCut};
 use crate::wapi::{HttpServer, SimulatorTls};
 use axum::body::Body;
@@ -102,19 +102,22 @@ struct Reel {
 }
 
 impl Reel {
-    /// The next reply if the request is the next one, else what differs.
-    fn advance(&mut self, came: &CameIn<'_>) -> Result<RecordedResponse, String> {
+    /// The next reply if the request is the next one, else what differs. Of exchanges with the same number, which were
+    /// under way together, each may be the next.
+    fn advance(&mut self, came: &CameIn<'_>) -> Result<Option<RecordedResponse>, String> {
         let (method, uri) = (came.method, came.uri);
         let Some((name, next)) = self.left.front() else {
             return Err(format!("{method} {uri}: the recording is over"));
         };
-        let differences = next.request.differences(came);
-        if !differences.is_empty() {
-            return Err(format!("{method} {uri}: next is {name}; {}", differences.join("; ")));
+        let together = self.left.iter().take_while(|(other, _)| number(other) == number(name));
+        let found = together.enumerate().find(|(_, (_, next))| next.request.differences(came).is_empty());
+        match found.map(|(index, _)| index) {
+            Some(index) => Ok(self.left.remove(index).and_then(|(_, next)| next.response)),
+            None => {
+                let differences = next.request.differences(came);
+                Err(format!("{method} {uri}: next is {name}; {}", differences.join("; ")))
+            }
         }
-        let response = next.response.clone();
-        self.left.pop_front();
-        Ok(response)
     }
 }
 
@@ -123,10 +126,11 @@ impl Tape {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn play(&self, came: &CameIn<'_>) -> Response<Body> {
+    fn play(&self, came: &CameIn<'_>) -> Result<Response<Body>, ConnectionCut> {
         let mut reel = self.reel();
         let (status, headers, body) = match reel.advance(came) {
-            Ok(recorded) => (recorded.status, recorded.headers, recorded.body),
+            Ok(Some(recorded)) => (recorded.status, recorded.headers, recorded.body),
+            Ok(None) => return Err(ConnectionCut),
             Err(difference) => {
                 reel.unmatched.push(difference.clone());
                 (UNMATCHED, Default::default(), difference)
@@ -142,7 +146,7 @@ impl Tape {
                 response.headers_mut().append(name, value);
             }
         }
-        response
+        Ok(response)
     }
 }
 
@@ -161,7 +165,7 @@ impl listen::Exchange for Tape {
             let uri = parts.uri.path_and_query().map_or("/", |uri| uri.as_str());
             let body = String::from_utf8_lossy(&body);
             let came = CameIn { method: parts.method.as_str(), uri, headers: &parts.headers, body: &body };
-            Ok(self.play(&came))
+            self.play(&came)
         }
         .boxed()
     }

@@ -151,8 +151,9 @@ impl Access {
         self.sessions.insert(token.clone(), Session { user, last_used: now });
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         format!(
-            "ibapauth=\"ip={client},client=API,group=admin-group,ctime={time},timeout={},mtime={time},su={},\
+            "ibapauth=\"ip={client},client=API,group={},ctime={time},timeout={},mtime={time},su={},\
              auth=LOCAL,user={},{token}\"; httponly; Path=/; secure",
+            account.group(),
             self.session_timeout.as_secs(),
             u8::from(account.superuser),
             account.name

@@ -15,6 +15,7 @@ pub struct Account {
     pub(crate) hidden_views: BTreeSet<String>,
     pub(crate) needs_approval: bool,
     pub(crate) sees_tasks: bool,
+    pub(crate) reads_admins: bool,
 }
 
 impl Account {
@@ -29,6 +30,7 @@ impl Account {
             hidden_views: BTreeSet::new(),
             needs_approval: false,
             sees_tasks: true,
+            reads_admins: false,
         }
     }
 
@@ -74,6 +76,21 @@ impl Account {
         self
     }
 
+    /// It may read administrators, their groups and permissions, as superusers do.
+    #[must_use]
+    pub fn reading_admins(mut self) -> Self {
+        self.reads_admins = true;
+        self
+    }
+
+    /// The group that it is in: that of all superusers, or one of its own.
+    pub fn group(&self) -> String {
+        match self.superuser {
+            true => super::admins::SUPERUSERS.to_owned(),
+            false => format!("{}-group", self.name),
+        }
+    }
+
     pub(crate) fn sees(&self, view: &str) -> bool {
         !self.hidden_views.contains(view)
     }
@@ -116,6 +133,8 @@ pub struct Rules {
     pub blank_after_comma: bool,
     /// The text when someone else holds the lock; the real one is not known.
     pub locked_text: String,
+    /// The text when a task waits for approval or for its time on the same object; the real one is not known.
+    pub pending_text: String,
     /// The grid is a read-only candidate: writes are refused. The real text is not known.
     pub read_only_candidate: bool,
     /// Updates of delegations are acknowledged and not carried out, as if a rule of the grid undid them at once.
@@ -132,6 +151,7 @@ impl Default for Rules {
             accepts_delegation_below_delegation: false,
             blank_after_comma: true,
             locked_text: "The zone is locked by another administrator.".to_owned(),
+            pending_text: "The object has a pending task.".to_owned(),
             read_only_candidate: false,
             forgets_updates: false,
             enforces_mandatory_attributes: false,

@@ -27,6 +27,10 @@ impl<'a> Admin<'a> {
         Self { state, account: Account::new("dns-team", "").superuser() }
     }
 
+    pub(crate) fn state(&mut self) -> &mut State {
+        self.state
+    }
+
     /// Acts as an account of that name instead, for example to hold a lock.
     pub fn act_as(&mut self, name: &str) {
         self.account = Account::new(name, "").superuser();

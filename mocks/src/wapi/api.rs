@@ -65,6 +65,7 @@ pub(crate) fn execute(
     match operation.verb {
         Verb::Get => get(state, account, operation, &query),
         Verb::Post | Verb::Put | Verb::Delete => {
+            task::check_pending(state, operation)?;
             if account.needs_approval || query.scheduled_time.is_some() {
                 return task::schedule(state, account, operation, &query);
             }

@@ -21,6 +21,8 @@ pub enum Fault {
     Busy(&'static str),
     /// 502 HTML of a proxy in front of the grid.
     BadGateway,
+    /// 504 HTML of the same: the grid took too long, and may still be at work.
+    GatewayTimeout,
     /// 400 with this text: the grid understood and says no, for example for a missing permission.
     Refuse(&'static str),
     /// 200 with the HTML log-in page of something that answers in the grid's place.
@@ -38,7 +40,7 @@ pub enum Fault {
 /// A text that names no fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown fault '{0}': use wapi-401, wapi-403, wapi-503, wapi-502, wapi-html, wapi-refresh, \
+    "unknown fault '{0}': use wapi-401, wapi-403, wapi-503, wapi-502, wapi-504, wapi-html, wapi-refresh, \
      wapi-slow[=MILLISECONDS], wapi-reset-before or wapi-reset-after"
 )]
 pub struct UnknownFault(String);
@@ -54,6 +56,7 @@ impl FromStr for Fault {
             "wapi-403" => Self::Forbidden,
             "wapi-503" => Self::Unavailable,
             "wapi-502" => Self::BadGateway,
+            "wapi-504" => Self::GatewayTimeout,
             "wapi-html" => Self::LoginPage,
             "wapi-refresh" => Self::MetaRefresh,
             // Zone writes were seen to take one to three seconds on real grids.

@@ -3,6 +3,7 @@
 use super::access::Access;
 use super::account::{Account, Lockout, Rules};
 use super::admin::{Admin, Delegation};
+use super::admins;
 use super::dns::{DnsServer, DnsSockets};
 use super::error::WapiError;
 use super::fault::Faults;
@@ -323,9 +324,10 @@ impl GridBuilder {
     /// # Errors
     /// When a zone or view breaks the grid's own rules, for example twice the same name.
     pub fn build(self) -> Result<Grid, WapiError> {
-        let store = Store::new("Infoblox", &self.member);
+        let mut store = Store::new("Infoblox", &self.member);
         let mut accounts = vec![Account::new(&self.username, &self.password).superuser()];
         accounts.extend(self.accounts);
+        admins::seed(&mut store, &accounts);
         let access = Access::new(accounts, self.lockout, self.session_timeout);
         let mut state = State::new(store, access, self.version, self.restart, self.rules);
         let mut admin = Admin::new(&mut state);

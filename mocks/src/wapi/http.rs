@@ -62,6 +62,7 @@ impl Exchange for Shared {
 
 impl Shared {
     async fn exchange(&self, request: Request, connection: u64) -> Result<Response<Body>, ConnectionCut> {
+        let _under_way = self.journal.begin();
         let cookies = request.headers.get(header::COOKIE).and_then(|value| value.to_str().ok());
         self.turns.take(cookies).await;
         let hits = self.faults.hit(&targets(&request));
@@ -102,6 +103,7 @@ impl Shared {
                 pages::with_header(pages::unavailable(), header::RETRY_AFTER, HeaderValue::from_static(pause))
             }
             Fault::BadGateway => pages::bad_gateway(),
+            Fault::GatewayTimeout => pages::gateway_timeout(),
             Fault::Refuse(text) => {
                 let blank = self.state().rules.blank_after_comma;
                 pages::refusal(&WapiError::Conflict(text.to_owned()), blank)

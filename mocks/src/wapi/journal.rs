@@ -67,6 +67,17 @@ pub struct Journal {
 struct Inner {
     entries: Vec<Entry>,
     connections: u64,
+    at_once: usize,
+    most_at_once: usize,
+}
+
+/// A request that is under way, until it is dropped.
+pub(crate) struct UnderWay<'a>(&'a Journal);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.lock().at_once -= 1;
+    }
 }
 
 impl Journal {
@@ -104,6 +115,11 @@ impl Journal {
         self.lock().connections
     }
 
+    /// The most requests that were under way at once.
+    pub fn most_at_once(&self) -> usize {
+        self.lock().most_at_once
+    }
+
     /// Waits until an entry passes the test; `None` when the time is over.
     pub async fn wait_for(&self, deadline: Duration, test: impl Fn(&Entry) -> bool) -> Option<Entry> {
         let mut changes = self.changed.subscribe();
@@ -116,6 +132,13 @@ impl Journal {
             }
         };
         tokio::time::timeout(deadline, found).await.ok().flatten()
+    }
+
+    pub(crate) fn begin(&self) -> UnderWay<'_> {
+        let mut inner = self.lock();
+        inner.at_once += 1;
+        inner.most_at_once = inner.most_at_once.max(inner.at_once);
+        UnderWay(self)
     }
 
     pub(crate) fn connected(&self) -> u64 {

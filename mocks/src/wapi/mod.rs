@@ -24,9 +24,11 @@
 mod access;
 mod account;
 mod admin;
+mod admins;
 mod api;
 mod batch;
 mod dns;
+mod dnssec;
 mod error;
 mod fault;
 mod function;

@@ -49,9 +49,19 @@ pub(crate) fn unavailable() -> Response<Body> {
 
 /// 502 of a load balancer in front of the grid.
 pub(crate) fn bad_gateway() -> Response<Body> {
-    let body = "<html>\n<head><title>502 Bad Gateway</title></head>\n<body>\n<center><h1>502 Bad Gateway</h1>\
-                </center>\n</body>\n</html>\n";
-    plain(502, "text/html", body)
+    proxy_page(502, "502 Bad Gateway")
+}
+
+/// 504 of the same.
+pub(crate) fn gateway_timeout() -> Response<Body> {
+    proxy_page(504, "504 Gateway Time-out")
+}
+
+fn proxy_page(status: u16, title: &str) -> Response<Body> {
+    let body = format!(
+        "<html>\n<head><title>{title}</title></head>\n<body>\n<center><h1>{title}</h1></center>\n</body>\n</html>\n"
+    );
+    plain(status, "text/html", body)
 }
 
 /// The log-in page of a proxy that answers in the grid's place: a success that is none, and it leads nowhere else.

@@ -55,8 +55,12 @@ pub(crate) fn search(
 }
 
 fn is_visible(object: &Object, account: &Account) -> bool {
+    if !super::admins::may_see(object.kind, account) {
+        return false;
+    }
     match object.kind.name {
         "scheduledtask" => account.sees_tasks,
+        "view" => account.sees(object.text("name")),
         _ => object.kind.field("view").is_none() || account.sees(object.text("view")),
     }
 }

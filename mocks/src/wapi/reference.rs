@@ -72,6 +72,10 @@ fn key_and_name(store: &Store, object: &Object) -> (String, String) {
             let name = object.text("name");
             (format!("one.extensible_attributes_def$.{name}"), percent_encode(name))
         }
+        "permission" => {
+            let holder = [object.text("group"), object.text("role")].concat();
+            (format!("one.permission$.{}", object.id), percent_encode(&holder))
+        }
         other => {
             let name = object.text("name");
             (format!("one.{}$.{name}", other.replace(':', "_")), percent_encode(name))

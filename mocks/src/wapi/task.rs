@@ -17,6 +17,15 @@ pub(crate) struct Waiting {
     operation: Operation,
 }
 
+/// An object with a pending task is locked for other changes (NIOS guide).
+pub(crate) fn check_pending(state: &State, operation: &Operation) -> Result<(), WapiError> {
+    let on_it = |waiting: &Waiting| waiting.operation.object == operation.object;
+    match operation.object.contains('/') && state.waiting.values().any(on_it) {
+        true => Err(WapiError::Conflict(state.rules.pending_text.clone())),
+        false => Ok(()),
+    }
+}
+
 /// Turns a write into a task. What would be refused now is refused now.
 pub(crate) fn schedule(
     state: &mut State,

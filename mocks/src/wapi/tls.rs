@@ -6,7 +6,7 @@ use rcgen::{
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,21 +39,52 @@ impl SimulatorTls {
     /// # Errors
     /// When a name cannot stand in a certificate.
     pub fn generate(names: &[&str]) -> Result<Self, TlsError> {
+        Self::make("simulator CA", &[&["127.0.0.1", "localhost"], names].concat(), |_| ())
+    }
+
+    /// A certificate of another authority, that does not name the host that it is shown for.
+    ///
+    /// # Errors
+    /// When the name cannot stand in a certificate.
+    pub fn of_another_host(name: &str) -> Result<Self, TlsError> {
+        Self::make("another CA", &[name], |_| ())
+    }
+
+    /// A certificate that has been valid, for `127.0.0.1`.
+    ///
+    /// # Errors
+    /// When a key cannot be made.
+    pub fn expired() -> Result<Self, TlsError> {
+        Self::make("simulator CA", &["127.0.0.1"], |leaf| leaf.not_after = rcgen::date_time_ymd(2020, 1, 1))
+    }
+
+    /// A certificate that may sign others, as those do that grids are shipped with, for `127.0.0.1`.
+    ///
+    /// # Errors
+    /// When a key cannot be made.
+    pub fn as_shipped() -> Result<Self, TlsError> {
+        Self::make("simulator CA", &["127.0.0.1"], |leaf| {
+            leaf.is_ca = IsCa::Ca(BasicConstraints::Unconstrained)
+        })
+    }
+
+    fn make(ca: &str, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Result<Self, TlsError> {
         let mut authority = CertificateParams::new(Vec::new())?;
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        authority.distinguished_name.push(DnType::CommonName, "simulator CA");
+        authority.distinguished_name.push(DnType::CommonName, ca);
         let key = KeyPair::generate()?;
         let ca = authority.self_signed(&key)?;
         let ca_pem = ca.pem();
         let issuer = Issuer::new(authority, key);
 
-        let all_names = ["127.0.0.1", "localhost"].iter().chain(names).map(|name| (*name).to_owned());
-        let mut leaf = CertificateParams::new(all_names.collect::<Vec<_>>())?;
+        let names = names.iter().map(|name| (*name).to_owned());
+        let mut leaf = CertificateParams::new(names.collect::<Vec<_>>())?;
         leaf.distinguished_name.push(DnType::CommonName, "simulator");
         leaf.use_authority_key_identifier_extension = true;
         leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        change(&mut leaf);
         let key = KeyPair::generate()?;
         let certificate = leaf.signed_by(&key, &issuer)?;
 
@@ -66,7 +97,7 @@ impl SimulatorTls {
 
         let certificates = (ca.der().clone(), vec![certificate.der().clone()]);
         let key = key.serialize_der();
-        let server = Arc::new(server_config(&certificates.1, &key, None)?);
+        let server = Arc::new(server_config(&certificates.1, &key, None, rustls::DEFAULT_VERSIONS)?);
         Ok(Self { ca_pem, ca_file: None, server, client_pem, certificates, key })
     }
 
@@ -77,7 +108,8 @@ impl SimulatorTls {
     pub fn requiring_client_certificates(mut self) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificates.0.clone())?;
-        self.server = Arc::new(server_config(&self.certificates.1, &self.key, Some(roots))?);
+        self.server =
+            Arc::new(server_config(&self.certificates.1, &self.key, Some(roots), rustls::DEFAULT_VERSIONS)?);
         Ok(self)
     }
 
@@ -106,7 +138,19 @@ impl SimulatorTls {
         self.ca_file.as_deref()
     }
 
-    pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
+    /// The same, for one version of TLS only.
+    ///
+    /// # Errors
+    /// When the TLS library refuses the certificate.
+    pub fn server_config_for(
+        &self,
+        version: &'static SupportedProtocolVersion,
+    ) -> Result<Arc<ServerConfig>, TlsError> {
+        Ok(Arc::new(server_config(&self.certificates.1, &self.key, None, &[version])?))
+    }
+
+    /// For a test that speaks TLS by itself.
+    pub fn server_config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.server)
     }
 }
@@ -116,6 +160,7 @@ fn server_config(
     chain: &[CertificateDer<'static>],
     key: &[u8],
     clients: Option<RootCertStore>,
+    versions: &[&'static SupportedProtocolVersion],
 ) -> Result<ServerConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.to_vec()));
@@ -127,7 +172,7 @@ fn server_config(
         }
     };
     let mut server = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+        .with_protocol_versions(versions)?
         .with_client_cert_verifier(verifier)
         .with_single_cert(chain.to_vec(), private)?;
     // The WAPI speaks HTTP/1.1; no HTTP/2 has been seen.

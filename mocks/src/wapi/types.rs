@@ -1,6 +1,7 @@
 //! The object types that the simulator knows, reconstructed from the vendor's schema as clients saw it.
 
 use super::schema::{Field, Kind, ObjectType, Unset};
+use super::{admins, dnssec};
 
 const FORMATS: Kind = Kind::Choice(&["FORWARD", "IPV4", "IPV6"]);
 const CREATORS: Kind = Kind::Choice(&["STATIC", "DYNAMIC", "SYSTEM"]);
@@ -68,6 +69,7 @@ const ZONE_AUTH: &[Field] = &[
     PARENT,
     DNS_FQDN,
     DISPLAY_DOMAIN,
+    Field::new("is_dnssec_signed", Kind::Bool, "r").unset(Unset::Bool(false)),
     Field::new("network_view", Kind::Text, "r").unset(Unset::Text("default")),
     Field::new("prefix", Kind::Text, "rwu"),
     Field::new("soa_default_ttl", Kind::Uint, "rwu").unset(Unset::Number(INHERITED_TTL)),
@@ -365,12 +367,16 @@ const NS_GROUP_DELEGATION: &[Field] = &[
 
 /// All types, in the order of the root schema.
 pub(crate) static TYPES: &[ObjectType] = &[
+    ObjectType { name: "admingroup", operations: "cud", fields: admins::GROUPS },
+    ObjectType { name: "adminrole", operations: "cud", fields: admins::ROLES },
+    ObjectType { name: "adminuser", operations: "cud", fields: admins::USERS },
     ObjectType { name: "extensibleattributedef", operations: "cud", fields: ATTRIBUTE_DEFINITIONS },
     ObjectType { name: "grid", operations: "u", fields: GRIDS },
     ObjectType { name: "grid:servicerestart:request", operations: "", fields: RESTART_REQUESTS },
     ObjectType { name: "member", operations: "u", fields: MEMBERS },
     ObjectType { name: "networkview", operations: "cud", fields: NETWORK_VIEWS },
     ObjectType { name: "nsgroup:delegation", operations: "cud", fields: NS_GROUP_DELEGATION },
+    ObjectType { name: "permission", operations: "cud", fields: admins::PERMISSIONS },
     ObjectType { name: "record:a", operations: "cud", fields: RECORD_A },
     ObjectType { name: "record:aaaa", operations: "cud", fields: RECORD_AAAA },
     ObjectType { name: "record:alias", operations: "cud", fields: RECORD_OTHER },
@@ -378,6 +384,7 @@ pub(crate) static TYPES: &[ObjectType] = &[
     ObjectType { name: "record:cname", operations: "cud", fields: RECORD_CNAME },
     ObjectType { name: "record:dname", operations: "cud", fields: RECORD_DNAME },
     ObjectType { name: "record:dtclbdn", operations: "cud", fields: RECORD_OTHER },
+    ObjectType { name: "record:ds", operations: "d", fields: dnssec::RECORD_DS },
     ObjectType { name: "record:host", operations: "cud", fields: RECORD_HOST },
     ObjectType { name: "record:https", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:mx", operations: "cud", fields: RECORD_MX },

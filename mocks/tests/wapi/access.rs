@@ -19,6 +19,7 @@ async fn with_cookie(bench: &Bench, cookie: &str) -> u16 {
     request.send().await.unwrap().status().as_u16()
 }
 
+/// §10.1 3 [code].
 #[tokio::test]
 async fn a_bad_password_is_answered_401_in_html() {
     let bench = bench();
@@ -30,6 +31,7 @@ async fn a_bad_password_is_answered_401_in_html() {
     assert_eq!(bench.grid.bad_logins(), 1);
 }
 
+/// §10.1 10 [doc].
 #[tokio::test]
 async fn the_first_authenticated_reply_sets_a_session_cookie_that_replaces_basic() {
     let bench = bench();
@@ -38,6 +40,7 @@ async fn the_first_authenticated_reply_sets_a_session_cookie_that_replaces_basic
     assert_eq!(with_cookie(&bench, &cookie).await, 200);
 }
 
+/// §10.1 10 [doc].
 #[tokio::test]
 async fn log_out_ends_the_session() {
     let bench = bench();
@@ -48,6 +51,7 @@ async fn log_out_ends_the_session() {
     assert_eq!(bench.grid.open_sessions(), 0);
 }
 
+/// §10.1 10 [inferred].
 #[tokio::test]
 async fn an_expired_session_is_401_unless_basic_is_sent_as_well_inferred() {
     let bench = Bench::of(builder().session_timeout(Duration::ZERO).build().unwrap());
@@ -58,6 +62,7 @@ async fn an_expired_session_is_401_unless_basic_is_sent_as_well_inferred() {
     assert_eq!(both.basic_auth(USER, Some(PASSWORD)).send().await.unwrap().status(), 200);
 }
 
+/// §10.1 10 [code].
 #[tokio::test]
 async fn a_valid_cookie_wins_over_the_basic_header_of_another_user() {
     let bench = Bench::of(builder().account(Account::new("other", "pw")).build().unwrap());
@@ -67,6 +72,7 @@ async fn a_valid_cookie_wins_over_the_basic_header_of_another_user() {
     assert_eq!(bench.grid.journal().entries().pop().unwrap().user.as_deref(), Some(USER));
 }
 
+/// §10.1 3 [code].
 #[tokio::test]
 async fn after_five_bad_logins_even_good_credentials_are_403() {
     let bench = bench();
@@ -87,6 +93,7 @@ async fn after_five_bad_logins_even_good_credentials_are_403() {
     assert_eq!(bench.get("grid").await.status, 200);
 }
 
+/// §10.1 3 [code].
 #[tokio::test]
 async fn a_password_can_be_changed_while_the_grid_runs() {
     let bench = bench();
@@ -96,6 +103,7 @@ async fn a_password_can_be_changed_while_the_grid_runs() {
     assert_eq!(request.send().await.unwrap().status(), 200);
 }
 
+/// §10.1 3 [doc].
 #[tokio::test]
 async fn an_account_without_api_access_is_403() {
     let bench =
@@ -104,6 +112,7 @@ async fn an_account_without_api_access_is_403() {
     assert_eq!(request.send().await.unwrap().status(), 403);
 }
 
+/// §10.1 3 [issue].
 #[tokio::test]
 async fn a_missing_permission_is_a_400_conflict() {
     let bench = Bench::of(builder().account(Account::new("viewer", "pw").read_only()).build().unwrap());
@@ -114,6 +123,7 @@ async fn a_missing_permission_is_a_400_conflict() {
     assert_eq!(reply.refusal(), refusal(400, "Data.Conflict", text));
 }
 
+/// §10.1 15 [issue].
 #[tokio::test]
 async fn an_unsupported_version_is_answered_in_plain_text() {
     let bench = bench();
@@ -123,6 +133,7 @@ async fn an_unsupported_version_is_answered_in_plain_text() {
     assert_eq!((reply.status.as_u16(), reply.text.as_str()), (400, "Version 9.9 not supported"));
 }
 
+/// §10.1 15 [code].
 #[tokio::test]
 async fn the_root_schema_lists_objects_and_versions() {
     let schema = bench().get("?_schema").await.json();
@@ -132,6 +143,7 @@ async fn the_root_schema_lists_objects_and_versions() {
     assert!(lists("supported_versions", "2.3.1") && !lists("supported_versions", "2.13"));
 }
 
+/// §10.1 10 [doc].
 #[tokio::test]
 async fn the_journal_tells_who_asked_what_on_which_connection_and_keeps_no_secret() {
     let bench = bench();
@@ -148,6 +160,7 @@ async fn the_journal_tells_who_asked_what_on_which_connection_and_keeps_no_secre
     assert!(!printed.contains(PASSWORD) && !printed.contains("Basic") && !printed.contains("ibapauth"));
 }
 
+/// §10.1 3 [inferred].
 #[tokio::test]
 async fn a_read_only_account_cannot_delete_either_inferred() {
     let bench = Bench::of(builder().account(Account::new("viewer", "pw").read_only()).build().unwrap());

@@ -7,6 +7,7 @@ use serde_json::json;
 const REFERENCE: &str =
     "zone_delegated/ZG5zLnpvbmUkLl9kZWZhdWx0LmNvbS5leGFtcGxlLmdzbGI:gslb.example.com/default";
 
+/// §10.1 1 [code].
 #[tokio::test]
 async fn a_create_answers_201_with_the_bare_reference() {
     let bench = bench();
@@ -15,6 +16,7 @@ async fn a_create_answers_201_with_the_bare_reference() {
     assert_eq!(reply.text, format!("\"{REFERENCE}\""));
 }
 
+/// §10.1 1 [doc].
 #[tokio::test]
 async fn a_create_may_answer_with_the_object() {
     let bench = bench();
@@ -31,6 +33,7 @@ async fn a_create_may_answer_with_the_object() {
     assert_eq!((reply.status.as_u16(), reply.json()), (201, expected));
 }
 
+/// §10.1 1+2 [code].
 #[tokio::test]
 async fn a_search_without_match_is_an_empty_list_and_an_unknown_reference_404() {
     let bench = bench();
@@ -42,6 +45,7 @@ async fn a_search_without_match_is_an_empty_list_and_an_unknown_reference_404() 
     assert_eq!(invalid.refusal(), refusal(400, "Proto", "Invalid reference"));
 }
 
+/// §10.1 4 [doc].
 #[tokio::test]
 async fn a_read_shows_base_fields_and_others_only_when_asked() {
     let bench = bench();
@@ -57,6 +61,7 @@ async fn a_read_shows_base_fields_and_others_only_when_asked() {
     assert_eq!(asked, expected);
 }
 
+/// §10.1 5 [inferred].
 #[tokio::test]
 async fn a_slash_in_a_reference_may_be_encoded_but_nothing_twice_inferred() {
     let bench = bench();
@@ -66,6 +71,7 @@ async fn a_slash_in_a_reference_may_be_encoded_but_nothing_twice_inferred() {
     assert_eq!(bench.get(&format!("{start}%252F{view}")).await.status, 404);
 }
 
+/// §10.1 4+6 [code].
 #[tokio::test]
 async fn names_are_stored_in_lower_case() {
     let bench = bench();
@@ -76,6 +82,7 @@ async fn names_are_stored_in_lower_case() {
     assert_eq!(found[0]["_ref"], REFERENCE);
 }
 
+/// §10.1 2+4 [inferred].
 #[tokio::test]
 async fn one_name_per_view_is_one_zone_of_any_kind_inferred() {
     let bench = bench();
@@ -91,6 +98,7 @@ async fn one_name_per_view_is_one_zone_of_any_kind_inferred() {
     assert_eq!(bench.get("zone_delegated?fqdn=gslb.example.com").await.json().as_array().unwrap().len(), 2);
 }
 
+/// §10.1 2+4 [inferred].
 #[tokio::test]
 async fn the_closest_enclosing_zone_must_be_authoritative_inferred() {
     let bench = bench();
@@ -101,6 +109,7 @@ async fn the_closest_enclosing_zone_must_be_authoritative_inferred() {
     assert_eq!(bench.post("zone_auth", json!({"fqdn": "auth.a.b.example.com"})).await.status, 201);
 }
 
+/// §10.1 2 [code].
 #[tokio::test]
 async fn an_unknown_view_is_404_even_on_create() {
     let bench = bench();
@@ -113,6 +122,7 @@ async fn an_unknown_view_is_404_even_on_create() {
     assert_eq!(reply.refusal(), refusal(404, "Data.NotFound", "View  not found"));
 }
 
+/// §10.1 2 [code].
 #[tokio::test]
 async fn a_view_that_the_account_may_not_see_has_no_parent_zone() {
     let grid = builder().account(Account::new("guest", "pw").without_view("default")).build().unwrap();
@@ -124,6 +134,7 @@ async fn a_view_that_the_account_may_not_see_has_no_parent_zone() {
     assert_eq!(reply.refusal(), refusal(400, "Data.Conflict", text));
 }
 
+/// §10.1 4 [code].
 #[tokio::test]
 async fn a_put_merges_fields_and_replaces_lists_and_attributes_whole() {
     let bench = bench();
@@ -138,6 +149,7 @@ async fn a_put_merges_fields_and_replaces_lists_and_attributes_whole() {
     assert_eq!(read, json!({"_ref": REFERENCE, "delegate_to": list, "extattrs": {}, "comment": "kept"}));
 }
 
+/// §10.1 4 [code].
 #[tokio::test]
 async fn attributes_can_be_added_and_taken_one_by_one() {
     let grid = builder().attribute("Site").build().unwrap();
@@ -150,6 +162,7 @@ async fn attributes_can_be_added_and_taken_one_by_one() {
     assert_eq!(serde_json::Value::from(zone.extattrs), json!({"Site": "eu"}));
 }
 
+/// §10.1 2+6+16 [code].
 #[tokio::test]
 async fn an_undefined_attribute_is_refused_in_writes_and_searches() {
     let bench = bench();
@@ -161,6 +174,7 @@ async fn an_undefined_attribute_is_refused_in_writes_and_searches() {
     assert_eq!(bench.get("zone_delegated?*Owner=x").await.text, "[]");
 }
 
+/// §10.1 2 [code].
 #[tokio::test]
 async fn create_only_read_only_and_unknown_fields_are_refused_each_in_its_own_words() {
     let bench = bench();
@@ -179,6 +193,7 @@ async fn create_only_read_only_and_unknown_fields_are_refused_each_in_its_own_wo
     assert_eq!(reply.refusal(), refusal(400, "Proto", "Unknown argument/field: 'nosuch'"));
 }
 
+/// §10.1 4 [doc].
 #[tokio::test]
 async fn a_ttl_counts_only_with_its_flag() {
     let bench = bench();
@@ -193,6 +208,7 @@ async fn a_ttl_counts_only_with_its_flag() {
     assert_eq!(ttl().await, Some(30));
 }
 
+/// §10.1 4 [code].
 #[tokio::test]
 async fn the_update_of_k8gb_is_accepted() {
     let bench = bench();
@@ -207,6 +223,7 @@ async fn the_update_of_k8gb_is_accepted() {
     assert_eq!(writes.len(), 2, "the second, equal update changes nothing");
 }
 
+/// §10.1 1 [code].
 #[tokio::test]
 async fn a_delete_answers_with_the_reference_and_again_404() {
     let bench = bench();
@@ -217,8 +234,9 @@ async fn a_delete_answers_with_the_reference_and_again_404() {
     assert_eq!(bench.grid.delegations(), []);
 }
 
+/// §10.1 9 [code]. QA-derived: the vendor's own regression test.
 #[tokio::test]
-async fn a_new_delegation_makes_records_below_vanish_and_refuses_new_ones_even_when_disabled() {
+async fn qa_derived_a_new_delegation_makes_records_below_vanish_and_refuses_new_ones_even_when_disabled() {
     let bench = bench();
     let record = |name: &str| json!({"name": name, "ipv4addr": "192.0.2.10"});
     bench.created("record:a", record("a.gslb.example.com")).await;
@@ -231,6 +249,7 @@ async fn a_new_delegation_makes_records_below_vanish_and_refuses_new_ones_even_w
     assert_eq!(bench.post("record:a", record("b.gslb.example.com")).await.status, 400);
 }
 
+/// §10.1 17 [doc].
 #[tokio::test]
 async fn a_lock_keeps_others_out_until_it_is_lifted() {
     let bench = bench();
@@ -246,6 +265,7 @@ async fn a_lock_keeps_others_out_until_it_is_lifted() {
     assert_eq!(bench.put(&reference, json!({"comment": "mine"})).await.status, 200);
 }
 
+/// §10.1 4 [code].
 #[tokio::test]
 async fn a_name_server_group_takes_the_place_of_the_list_which_reads_null() {
     let bench = bench();

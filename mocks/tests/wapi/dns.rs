@@ -56,6 +56,7 @@ fn two_servers() -> serde_json::Value {
     json!({"fqdn": "gslb.example.com", "delegate_to": servers, "delegated_ttl": 30, "use_delegated_ttl": true})
 }
 
+/// §10.1 13 [inferred].
 #[tokio::test]
 async fn a_delegation_is_answered_by_a_referral_with_glue_for_names_in_the_parent_inferred() {
     let bench = bench();
@@ -75,6 +76,7 @@ async fn a_delegation_is_answered_by_a_referral_with_glue_for_names_in_the_paren
     }
 }
 
+/// §10.1 13 [inferred].
 #[tokio::test]
 async fn a_name_server_in_the_parent_has_a_system_address_record_inferred() {
     let bench = bench();
@@ -88,6 +90,7 @@ async fn a_name_server_in_the_parent_has_a_system_address_record_inferred() {
     assert_eq!((other_type.answers.len(), other_type.metadata.response_code), (0, ResponseCode::NoError));
 }
 
+/// §10.1 13 [code].
 #[tokio::test]
 async fn a_zone_change_goes_live_with_the_restart_and_a_record_at_once() {
     let bench = bench();
@@ -108,6 +111,7 @@ async fn a_zone_change_goes_live_with_the_restart_and_a_record_at_once() {
     assert_eq!(ask(address, "gslb.example.com.", RecordType::A).await.authorities.len(), 1);
 }
 
+/// §10.1 13 [doc].
 #[tokio::test]
 async fn a_grid_may_restart_by_itself() {
     let bench = Bench::of(builder().restart(RestartMode::After(Duration::ZERO)).build().unwrap());
@@ -116,6 +120,7 @@ async fn a_grid_may_restart_by_itself() {
     assert_eq!(ask(address, "gslb.example.com.", RecordType::NS).await.authorities.len(), 1);
 }
 
+/// §10.1 13 [doc].
 #[tokio::test]
 async fn a_disabled_delegation_is_not_served() {
     let bench = Bench::of(builder().restart(RestartMode::Immediate).build().unwrap());
@@ -129,6 +134,7 @@ async fn a_disabled_delegation_is_not_served() {
     );
 }
 
+/// §10.1 13 [doc].
 #[tokio::test]
 async fn negative_answers_carry_the_soa_and_foreign_names_are_refused() {
     let bench = bench();
@@ -146,6 +152,7 @@ async fn negative_answers_carry_the_soa_and_foreign_names_are_refused() {
     );
 }
 
+/// §10.1 13 [doc].
 #[tokio::test]
 async fn an_alias_is_followed_inside_the_zone() {
     let bench = bench();
@@ -157,6 +164,7 @@ async fn an_alias_is_followed_inside_the_zone() {
     assert_eq!(lines(&reply.answers), expected);
 }
 
+/// §10.1 13 [doc].
 #[tokio::test]
 async fn what_does_not_fit_into_udp_is_truncated_and_whole_over_tcp() {
     let bench = bench();
@@ -182,6 +190,7 @@ async fn what_does_not_fit_into_udp_is_truncated_and_whole_over_tcp() {
     assert_eq!((reply.answers.len(), reply.edns.unwrap().max_payload()), (1, 1232));
 }
 
+/// §10.1 13 [doc].
 #[tokio::test]
 async fn each_view_answers_for_itself() {
     let bench = bench();

@@ -4,6 +4,7 @@ use crate::harness::{bench, delegation};
 use gslb_mocks::wapi::Fault;
 use std::time::Duration;
 
+/// §10.1 11 [code].
 #[tokio::test]
 async fn error_pages_come_in_the_form_of_the_grid_and_end_when_cleared() {
     let bench = bench();
@@ -25,6 +26,7 @@ async fn error_pages_come_in_the_form_of_the_grid_and_end_when_cleared() {
     assert_eq!(bench.grid.bad_logins(), 1, "a rejected password is a bad log-in");
 }
 
+/// §10.1 11 [code].
 #[tokio::test]
 async fn a_reset_before_the_commit_leaves_no_trace_and_one_after_it_loses_only_the_reply() {
     let bench = bench();
@@ -42,6 +44,7 @@ async fn a_reset_before_the_commit_leaves_no_trace_and_one_after_it_loses_only_t
     );
 }
 
+/// §10.1 11 [code].
 #[tokio::test]
 async fn a_fault_hits_only_the_requests_that_it_names() {
     let bench = bench();
@@ -51,6 +54,7 @@ async fn a_fault_hits_only_the_requests_that_it_names() {
     assert_eq!(bench.get("zone_delegated").await.status, 200);
 }
 
+/// §10.1 11 [code].
 #[tokio::test]
 async fn a_slow_grid_answers_after_the_client_gave_up_and_does_the_work_all_the_same() {
     let bench = bench();

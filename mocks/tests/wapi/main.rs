@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the failed test")]
 
 mod access;
+mod admins;
+mod checklist;
 mod delegation;
 mod dns;
 mod faults;

@@ -3,6 +3,7 @@
 use crate::harness::{bench, refusal};
 use serde_json::json;
 
+/// §10.1 5 [code].
 #[tokio::test]
 async fn a_new_address_makes_a_new_reference_and_the_old_one_unknown() {
     let bench = bench();
@@ -15,6 +16,7 @@ async fn a_new_address_makes_a_new_reference_and_the_old_one_unknown() {
     assert_eq!(bench.get(&old).await.status, 404);
 }
 
+/// §10.1 8 [code].
 #[tokio::test]
 async fn an_ipv6_address_is_read_in_canonical_form() {
     let bench = bench();
@@ -23,6 +25,7 @@ async fn an_ipv6_address_is_read_in_canonical_form() {
     assert_eq!(bench.get(&reference).await.json()["ipv6addr"], "2001:db8::ff00:42:8329");
 }
 
+/// §10.1 8 [code].
 #[tokio::test]
 async fn a_cname_excludes_every_other_type_in_both_directions() {
     let bench = bench();
@@ -42,6 +45,7 @@ async fn a_cname_excludes_every_other_type_in_both_directions() {
     );
 }
 
+/// §10.1 8 [code].
 #[tokio::test]
 async fn a_text_is_read_in_canonical_form_and_several_live_at_one_name() {
     let bench = bench();
@@ -58,6 +62,7 @@ async fn a_text_is_read_in_canonical_form_and_several_live_at_one_name() {
     assert_eq!(by_text.as_array().unwrap().len(), 1);
 }
 
+/// §10.1 8 [inferred].
 /// `[inferred]` from what Ansible's module for host records sends after each change.
 #[tokio::test]
 async fn inferred_an_address_of_a_host_is_changed_by_its_own_reference() {
@@ -77,6 +82,7 @@ async fn inferred_an_address_of_a_host_is_changed_by_its_own_reference() {
     assert_eq!(refused.refusal(), refusal(400, "Proto", "Unknown argument/field: 'name'"));
 }
 
+/// §10.1 8 [code].
 #[tokio::test]
 async fn a_host_shows_its_addresses_as_objects_and_is_not_found_as_an_address_record() {
     let bench = bench();
@@ -100,6 +106,7 @@ async fn a_host_shows_its_addresses_as_objects_and_is_not_found_as_an_address_re
     assert_eq!(by_address[0]["ipv4addrs"][1].get("host"), None);
 }
 
+/// §10.1 8 [code].
 #[tokio::test]
 async fn names_that_break_the_policy_or_are_too_long_are_refused() {
     let bench = bench();
@@ -117,6 +124,7 @@ async fn names_that_break_the_policy_or_are_too_long_are_refused() {
     assert_eq!(create("www.example.org".into()).await, refusal(400, "Data.Conflict", parent));
 }
 
+/// §10.1 8 [code].
 #[tokio::test]
 async fn a_name_server_record_is_no_substitute_for_a_delegation() {
     let bench = bench();
@@ -129,6 +137,7 @@ async fn a_name_server_record_is_no_substitute_for_a_delegation() {
     assert_eq!(bench.post("record:ns", body).await.refusal(), refused);
 }
 
+/// §10.1 8 [code].
 #[tokio::test]
 async fn non_ascii_is_escaped_in_replies() {
     let bench = bench();

@@ -18,6 +18,7 @@ fn names(result: &Value) -> Vec<&str> {
     result.as_array().unwrap().iter().map(|zone| zone["fqdn"].as_str().unwrap()).collect()
 }
 
+/// §10.1 7 [doc].
 #[tokio::test]
 async fn a_positive_limit_truncates_silently_and_a_negative_one_is_an_error() {
     let bench = with_delegations(3).await;
@@ -27,6 +28,7 @@ async fn a_positive_limit_truncates_silently_and_a_negative_one_is_an_error() {
     assert_eq!(bench.get("zone_delegated?_max_results=-3").await.status, 200);
 }
 
+/// §10.1 7 [issue].
 #[tokio::test]
 async fn more_than_a_thousand_results_are_an_error_unless_limited_or_paged() {
     let bench = with_delegations(1001).await;
@@ -34,6 +36,7 @@ async fn more_than_a_thousand_results_are_an_error_unless_limited_or_paged() {
     assert_eq!(reply.refusal(), refusal(400, "Proto", "Result set too large (> 1000)"));
 }
 
+/// §10.1 7 [code].
 #[tokio::test]
 async fn pages_follow_by_their_id_alone() {
     let bench = with_delegations(3).await;
@@ -47,6 +50,7 @@ async fn pages_follow_by_their_id_alone() {
     assert_eq!(wrapped, json!({"result": []}));
 }
 
+/// §10.1 7 [code].
 #[tokio::test]
 async fn paging_without_object_form_is_refused() {
     let reply = bench().get("zone_delegated?_paging=1&_max_results=2").await;
@@ -54,6 +58,7 @@ async fn paging_without_object_form_is_refused() {
     assert_eq!(reply.refusal(), refusal(400, "Proto", text));
 }
 
+/// §10.1 6 [code].
 #[tokio::test]
 async fn filters_are_combined_and_work_on_parents_comments_and_attributes() {
     let bench = with_delegations(2).await;
@@ -74,6 +79,7 @@ async fn filters_are_combined_and_work_on_parents_comments_and_attributes() {
     assert_eq!(bench.get("zone_delegated?*Owner=cluster-2").await.text, "[]");
 }
 
+/// §10.1 6 [code].
 #[tokio::test]
 async fn arguments_of_a_search_may_stand_in_the_body() {
     let bench = bench();
@@ -82,6 +88,7 @@ async fn arguments_of_a_search_may_stand_in_the_body() {
     assert_eq!(found, expected);
 }
 
+/// §10.1 6 [code].
 #[tokio::test]
 async fn what_cannot_be_searched_is_refused_each_in_its_own_words() {
     let bench = bench();
@@ -98,6 +105,7 @@ async fn what_cannot_be_searched_is_refused_each_in_its_own_words() {
     assert_eq!(reply.refusal(), refusal(404, "Data.NotFound", "View nosuchview not found"));
 }
 
+/// §10.1 15 [code].
 #[tokio::test]
 async fn a_type_describes_its_fields() {
     let schema = bench().get("zone_delegated?_schema=1&_schema_version=2&_get_doc=1").await.json();
@@ -106,6 +114,7 @@ async fn a_type_describes_its_fields() {
     assert_eq!((&view["supports"], &view["standard_field"]), (&json!("rws"), &json!(true)));
 }
 
+/// §10.1 5 [inferred].
 #[tokio::test]
 async fn a_renamed_view_takes_its_zones_along_under_new_references_inferred() {
     let bench = bench();

@@ -22,6 +22,7 @@ async fn owned(bench: &Bench) -> String {
     bench.created("zone_delegated", body).await
 }
 
+/// §10.1 12 [inferred].
 #[tokio::test]
 async fn a_batch_compares_and_sets_with_state_variables_inferred() {
     let bench = bench();
@@ -34,6 +35,7 @@ async fn a_batch_compares_and_sets_with_state_variables_inferred() {
     assert_eq!(zone.delegate_to[0].name, "ns-us.example.net");
 }
 
+/// §10.1 12 [code].
 #[tokio::test]
 async fn a_batch_whose_compare_finds_nothing_changes_nothing() {
     let bench = bench();
@@ -44,6 +46,7 @@ async fn a_batch_whose_compare_finds_nothing_changes_nothing() {
     assert_eq!(bench.grid.journal().effective_writes().len(), 1);
 }
 
+/// §10.1 12 [doc].
 #[tokio::test]
 async fn a_failing_operation_takes_back_those_before_it() {
     let bench = bench();
@@ -56,6 +59,7 @@ async fn a_failing_operation_takes_back_those_before_it() {
     assert_eq!(bench.grid.delegations(), []);
 }
 
+/// §10.1 14 [doc].
 #[tokio::test]
 async fn a_write_that_needs_approval_answers_with_a_task_and_happens_when_approved() {
     let bench = bench();
@@ -73,6 +77,7 @@ async fn a_write_that_needs_approval_answers_with_a_task_and_happens_when_approv
     assert_eq!(bench.get(&task).await.json(), done);
 }
 
+/// §10.1 14 [doc].
 #[tokio::test]
 async fn a_rejected_task_leaves_the_grid_as_it_was() {
     let bench = bench();
@@ -83,6 +88,7 @@ async fn a_rejected_task_leaves_the_grid_as_it_was() {
     assert!(bench.grid.edit(|admin| admin.approve(1)).is_err());
 }
 
+/// §10.1 14 [doc].
 #[tokio::test]
 async fn a_scheduled_write_waits_for_its_time() {
     let bench = bench();
@@ -92,6 +98,7 @@ async fn a_scheduled_write_waits_for_its_time() {
     assert_eq!(bench.grid.delegations(), []);
 }
 
+/// §10.1 16 [code].
 #[tokio::test]
 async fn only_superusers_define_extensible_attributes() {
     let bench = Bench::of(builder().account(Account::new("writer", "pw")).build().unwrap());
@@ -108,6 +115,7 @@ async fn only_superusers_define_extensible_attributes() {
     assert_eq!((&found[0]["name"], &found[0]["type"]), (&json!("Revision"), &json!("STRING")));
 }
 
+/// §10.1 16 [inferred].
 #[tokio::test]
 async fn mandatory_attributes_are_enforced_only_when_the_rules_say_so_inferred() {
     let bench = bench();
@@ -118,6 +126,7 @@ async fn mandatory_attributes_are_enforced_only_when_the_rules_say_so_inferred()
     assert_eq!(bench.post("zone_delegated", delegation("b.example.com")).await.status, 400);
 }
 
+/// §10.1 18 [inferred].
 #[tokio::test]
 async fn a_read_only_candidate_refuses_writes_inferred() {
     let bench = bench();
@@ -126,6 +135,7 @@ async fn a_read_only_candidate_refuses_writes_inferred() {
     assert_eq!(bench.get("zone_delegated").await.status, 200);
 }
 
+/// §10.1 13 [code].
 #[tokio::test]
 async fn the_restart_status_shows_what_was_true_when_it_was_requested() {
     let bench = bench();

@@ -176,7 +176,8 @@ fn name(text: &str) -> DomainName {
     DomainName::parse(text).expect("a name of the battery")
 }
 
-fn eu() -> Claimant {
+/// The cluster that we are in every case.
+pub fn eu() -> Claimant {
     let zone = Zone::new(name("cloud.example.com"), name("example.com"), Ttl::DEFAULT);
     let tag = GeoTag::parse("eu").expect("a tag");
     Claimant::new(zone.expect("a zone below its parent"), NsPrefix::default(), tag).expect("a short name")

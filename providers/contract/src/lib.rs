@@ -2,13 +2,16 @@
 //!
 //! [`provider`] has the two traits: who holds an [`Observe`] cannot write, and only an
 //! [`ApprovedChange`](gslb_core::limits::ApprovedChange) can be applied. [`error`] has one variant for each thing
-//! that a caller does differently. [`battery`] is the test suite that every adapter passes.
+//! that a caller does differently. [`finding`] is what a look at a backend tells people. [`battery`] is the test suite
+//! that every adapter passes.
 
 pub mod battery;
 pub mod error;
+pub mod finding;
 pub mod provider;
 
 pub use error::{ProviderError, Retry};
+pub use finding::{Finding, Severity};
 pub use provider::{
     Approval, Capabilities, Disposition, Held, Observe, Provider, ProviderId, Receipt, Scope, Service,
 };

@@ -6,14 +6,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::changelog::Amends;
+use gslb_core::claim::Claimant;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::zone::Zone;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::ProviderError;
+use crate::finding::Finding;
 
 /// Reads a backend. Whoever holds only this cannot write: `plan` and `check` get nothing else.
 #[async_trait]
@@ -46,6 +47,13 @@ pub trait Observe: Send + Sync {
     /// It could not be read completely.
     async fn beneath(&self, _scope: &Scope) -> Result<Beneath, ProviderError> {
         Ok(Beneath::default())
+    }
+
+    /// Looks whether the backend is as these delegations need it, for people. Reads only. It does not fail: what could
+    /// not be read is a finding of its own, and one zone that cannot be read hides no other. A provider that has
+    /// nothing to say finds nothing.
+    async fn inspect(&self, _zones: &[Claimant]) -> Vec<Finding> {
+        Vec::new()
     }
 }
 
@@ -108,26 +116,38 @@ pub trait Provider: Observe {
     }
 }
 
-/// Short name of a kind of provider, such as `infoblox`: a label from a closed set.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ProviderId(String);
+/// Name of a provider's instance: a label from a closed set, that of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProviderId {
+    kind: String,
+    name: String,
+}
 
 impl ProviderId {
-    /// Takes the name as it is.
-    pub fn new(name: &str) -> Self {
-        Self(name.to_owned())
+    /// The only instance of a kind, such as `infoblox`, which is called like it.
+    pub fn new(kind: &str) -> Self {
+        Self::named(kind, kind)
+    }
+
+    /// One of several instances.
+    pub fn named(kind: &str, name: &str) -> Self {
+        Self { kind: kind.to_owned(), name: name.to_owned() }
+    }
+
+    /// What kind of provider it is.
+    pub fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// The name.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.name
     }
 }
 
 impl fmt::Display for ProviderId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }
 
@@ -139,6 +159,9 @@ pub struct Capabilities {
     pub own_object: bool,
     /// The settings allow to restart the backend's services where that is needed to serve a change.
     pub restarts: bool,
+    /// Whoever answers in the backend's place is believed, because the settings say so. Operators are told for as long
+    /// as it is so.
+    pub unverified: bool,
 }
 
 /// Whether a backend serves what it holds.

@@ -52,7 +52,7 @@ impl ExternalDns {
     pub fn new(client: Client, namespace: &str, field_manager: &str) -> Self {
         Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: true, restarts: false },
+            capabilities: Capabilities { own_object: true, restarts: false, unverified: false },
             api: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
             field_manager: field_manager.to_owned(),

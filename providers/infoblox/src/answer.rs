@@ -8,11 +8,13 @@ use reqwest::StatusCode;
 use reqwest::header::HeaderValue;
 use serde_json::Value;
 
+use crate::secrets::Secrets;
 use crate::settings::GridAddress;
+use crate::transport::BY_ITSELF;
 use crate::wire::ErrorBody;
 
-/// Longest text of a grid that is quoted; a condition's message has 32 KiB, a person reads less.
-const QUOTE_LENGTH: usize = 300;
+/// What a grid itself says when it takes no request in (reference.md §6.2).
+const BUSY: &str = "Temporary Unavailable";
 
 /// A reply, read to its end.
 #[derive(Debug, Clone)]
@@ -60,6 +62,10 @@ pub(crate) enum Kind {
     Slow,
     /// Sending it again changes nothing, and a write was not made.
     Final,
+    /// As `Final`: whose certificate it is, or ours, keeps the two from talking. Nothing was sent.
+    Untrusted,
+    /// As `Final`: the grid does not speak the version that is asked for.
+    Version,
     /// As `Final`, and it says nothing of the grid, because nothing was sent.
     Here,
 }
@@ -76,7 +82,12 @@ impl Failure {
             Kind::Untaken | Kind::Passing | Kind::Slow => {
                 matches!(self.error, ProviderError::Unavailable { .. })
             }
-            Kind::ReferenceGone | Kind::Duplicate | Kind::Final | Kind::Here => false,
+            Kind::ReferenceGone
+            | Kind::Duplicate
+            | Kind::Final
+            | Kind::Untrusted
+            | Kind::Version
+            | Kind::Here => false,
         }
     }
 
@@ -96,12 +107,12 @@ impl Failure {
 }
 
 /// Reads one reply.
-pub(crate) fn interpret(grid: &GridAddress, answer: &Answer) -> Result<Value, Failure> {
+pub(crate) fn interpret(grid: &GridAddress, secrets: &Secrets, answer: &Answer) -> Result<Value, Failure> {
     let host = grid.host();
     let status = answer.status.as_u16();
     match status {
-        200..=299 => success(host, answer),
-        300..=399 => Err(redirected(host, answer)),
+        200..=299 => success(host, secrets, answer),
+        301 | 302 | 307 | 308 => Err(redirected(host, secrets, answer)),
         401 => Err(Failure::last(ProviderError::Unauthenticated {
             text: format!(
                 "Infoblox at {host} rejected the user name or the password (HTTP 401); correct the credentials, changed ones are tried at once"
@@ -113,11 +124,15 @@ pub(crate) fn interpret(grid: &GridAddress, answer: &Answer) -> Result<Value, Fa
             ),
         })),
         429 | 500..=599 => Err(unavailable(host, answer)),
-        _ => Err(client_error(grid, answer)),
+        400..=499 => Err(client_error(grid, secrets, answer)),
+        // No grid says this, so it does not say either that nothing was done.
+        _ => Err(unexpected(format!(
+            "Infoblox at {host} answered with HTTP {status}, which no grid does; check what stands between this cluster and the grid"
+        ))),
     }
 }
 
-fn success(host: &str, answer: &Answer) -> Result<Value, Failure> {
+fn success(host: &str, secrets: &Secrets, answer: &Answer) -> Result<Value, Failure> {
     if answer.body.trim().is_empty() {
         return Err(unexpected(format!(
             "Infoblox at {host} gave an empty answer (HTTP {}); check what stands between this cluster and the grid",
@@ -128,11 +143,11 @@ fn success(host: &str, answer: &Answer) -> Result<Value, Failure> {
         return serde_json::from_str(&answer.body).map_err(|_| {
             unexpected(format!(
                 "Infoblox at {host} answered with something that is not JSON: {}",
-                quote(&answer.body)
+                secrets.quote(&answer.body)
             ))
         });
     }
-    Err(match refresh_target(&answer.body) {
+    Err(match refresh_target(&answer.body).map(|target| secrets.quote(target)) {
         Some(target) => Failure::elsewhere(ProviderError::Misconfigured {
             text: format!(
                 "Infoblox at {host} is not the Grid Master, it refers to {target}; set INFOBLOX_GRID_HOST to the Grid Master"
@@ -149,8 +164,9 @@ fn unexpected(text: String) -> Failure {
     Failure { kind: Kind::Slow, error: ProviderError::Unexpected { text } }
 }
 
-fn redirected(host: &str, answer: &Answer) -> Failure {
-    let target = answer.location.as_deref().map_or("another address".to_owned(), quote);
+fn redirected(host: &str, secrets: &Secrets, answer: &Answer) -> Failure {
+    let target =
+        answer.location.as_deref().map_or("another address".to_owned(), |target| secrets.quote(target));
     Failure::elsewhere(ProviderError::Misconfigured {
         text: format!(
             "Infoblox at {host} redirects to {target} (HTTP {}), which is not followed; set INFOBLOX_GRID_HOST and INFOBLOX_WAPI_PORT to the Grid Master's API",
@@ -162,14 +178,14 @@ fn redirected(host: &str, answer: &Answer) -> Failure {
 fn unavailable(host: &str, answer: &Answer) -> Failure {
     let status = answer.status.as_u16();
     let kind = match status {
-        503 => Kind::Untaken,
+        503 if answer.body.contains(BUSY) => Kind::Untaken,
         // A proxy says so of a grid that took the request in and did not answer, too.
-        502 => Kind::Passing,
+        502 | 503 => Kind::Passing,
         429 => Kind::Final,
         // A 500 or 504 may be the end of a long wait, and the grid may still be at work.
         _ => Kind::Slow,
     };
-    let text = format!("Infoblox at {host} is unavailable (HTTP {status}); it is tried again by itself");
+    let text = format!("Infoblox at {host} is unavailable (HTTP {status}){BY_ITSELF}");
     Failure {
         kind,
         error: ProviderError::Unavailable { text, retry_after: answer.retry_after, source: None },
@@ -177,14 +193,14 @@ fn unavailable(host: &str, answer: &Answer) -> Failure {
 }
 
 /// 400 and 404: JSON, or plain text for a version that the grid does not know.
-fn client_error(grid: &GridAddress, answer: &Answer) -> Failure {
+fn client_error(grid: &GridAddress, secrets: &Secrets, answer: &Answer) -> Failure {
     let (host, status) = (grid.host(), answer.status.as_u16());
     let Ok(body) = serde_json::from_str::<ErrorBody>(&answer.body) else {
-        return not_json_error(grid, answer);
+        return not_json_error(grid, secrets, answer);
     };
     let text = body.text.or(body.error).unwrap_or_default();
     let code = body.code.unwrap_or_default();
-    let said = format!("Infoblox at {host} says: {}", quote(&text));
+    let said = format!("Infoblox at {host} says: {}", secrets.quote(&text));
     let misconfigured = |fix: &str| {
         Failure::last(ProviderError::Misconfigured {
             text: format!("{said} {fix}").replace(". ;", ";").replace(" ;", ";"),
@@ -208,16 +224,15 @@ fn client_error(grid: &GridAddress, answer: &Answer) -> Failure {
     Failure { kind, error: ProviderError::Refused { text: said } }
 }
 
-fn not_json_error(grid: &GridAddress, answer: &Answer) -> Failure {
+fn not_json_error(grid: &GridAddress, secrets: &Secrets, answer: &Answer) -> Failure {
     let (host, status) = (grid.host(), answer.status.as_u16());
     let body = answer.body.trim();
     if body.starts_with("Version ") && body.contains("not supported") {
-        return Failure::last(ProviderError::Misconfigured {
-            text: format!(
-                "Infoblox at {host} says: {}; set INFOBLOX_WAPI_VERSION to a version that the grid supports",
-                quote(body)
-            ),
-        });
+        let text = format!(
+            "Infoblox at {host} says: {}; set INFOBLOX_WAPI_VERSION to a version that the grid supports",
+            secrets.quote(body)
+        );
+        return Failure { kind: Kind::Version, error: ProviderError::Misconfigured { text } };
     }
     let what = if is_html(answer) { "an HTML page" } else { "a text" };
     Failure::last(ProviderError::Unexpected {
@@ -235,20 +250,13 @@ fn is_html(answer: &Answer) -> bool {
 }
 
 /// Where a candidate's page leads: `<META HTTP-EQUIV="REFRESH" CONTENT="0; URL=https://…">`.
-fn refresh_target(html: &str) -> Option<String> {
+fn refresh_target(html: &str) -> Option<&str> {
     let lower = html.to_ascii_lowercase();
     let meta = lower.find("http-equiv=\"refresh\"")?;
     let start = meta + lower[meta..].find("url=")? + "url=".len();
     let rest = html.get(start..)?;
     let end = rest.find(['"', '\'', '>', ' ']).unwrap_or(rest.len());
-    Some(quote(&rest[..end]))
-}
-
-/// The grid's own words on one line, of bounded length.
-fn quote(text: &str) -> String {
-    let words: Vec<_> = text.split_whitespace().collect();
-    let line: String = words.join(" ").chars().filter(|c| !c.is_control()).take(QUOTE_LENGTH).collect();
-    line.trim_end_matches('.').to_owned()
+    Some(&rest[..end])
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ fn answer(status: u16, content_type: &str, body: &str) -> Answer {
 }
 
 fn failure(status: u16, content_type: &str, body: &str) -> (Kind, &'static str, String) {
-    let failure = interpret(&grid(), &answer(status, content_type, body)).unwrap_err();
+    let failure = interpret(&grid(), &Secrets::default(), &answer(status, content_type, body)).unwrap_err();
     (failure.kind, failure.error.reason(), failure.error.to_string())
 }
 
@@ -24,7 +24,8 @@ const HTML: &str = "text/html; charset=iso-8859-1";
 
 #[test]
 fn a_bare_string_with_a_lying_content_type_is_a_success() {
-    let reply = interpret(&grid(), &answer(201, HTML, "\"zone_delegated/x:y/default\"")).unwrap();
+    let reply = interpret(&grid(), &Secrets::default(), &answer(201, HTML, "\"zone_delegated/x:y/default\""))
+        .unwrap();
     assert_eq!(reply, "zone_delegated/x:y/default");
 }
 
@@ -57,7 +58,8 @@ fn html_errors_of_the_web_server_are_explained_by_their_status() {
         (403, Kind::Final, "Forbidden"),
         (500, Kind::Slow, "ProviderUnavailable"),
         (502, Kind::Passing, "ProviderUnavailable"),
-        (503, Kind::Untaken, "ProviderUnavailable"),
+        // A proxy's page: some say so of a grid that took the request in.
+        (503, Kind::Passing, "ProviderUnavailable"),
         (504, Kind::Slow, "ProviderUnavailable"),
         (429, Kind::Final, "ProviderUnavailable"),
         (404, Kind::Final, "UnexpectedAnswer"),
@@ -70,9 +72,25 @@ fn html_errors_of_the_web_server_are_explained_by_their_status() {
 }
 
 #[test]
+fn a_busy_grid_says_itself_that_it_took_nothing_in() {
+    assert_eq!(failure(503, "text/plain", "Temporary Unavailable").0, Kind::Untaken);
+}
+
+#[test]
+fn a_status_that_no_grid_gives_says_nothing_of_a_write() {
+    for status in [101, 300, 303, 304, 600, 999] {
+        let (kind, reason, text) = failure(status, HTML, "");
+        assert_eq!((kind, reason), (Kind::Slow, "UnexpectedAnswer"), "{text}");
+    }
+    for status in [301, 302, 307, 308] {
+        assert_eq!(failure(status, HTML, "").0, Kind::Elsewhere);
+    }
+}
+
+#[test]
 fn an_unsupported_version_is_a_setting() {
     let (kind, reason, text) = failure(400, "text/plain", "Version 2.12.3 not supported");
-    assert_eq!((kind, reason), (Kind::Final, "Misconfigured"));
+    assert_eq!((kind, reason), (Kind::Version, "Misconfigured"));
     assert!(
         text.contains("Version 2.12.3 not supported") && text.contains("INFOBLOX_WAPI_VERSION"),
         "{text}"

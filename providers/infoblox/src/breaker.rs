@@ -23,7 +23,24 @@ pub(crate) enum Outage {
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     failures: u32,
-    open: Option<(Timestamp, Outage)>,
+    open: Option<Hold>,
+}
+
+/// Requests are held back. Begin and length instead of an end: a clock that is set back meanwhile would put an end far
+/// off.
+#[derive(Debug)]
+struct Hold {
+    since: Timestamp,
+    pause: SignedDuration,
+    outage: Outage,
+}
+
+impl Hold {
+    /// What is left of the pause; it begins anew if the clock was set back behind its begin.
+    fn left(&mut self, now: Timestamp) -> SignedDuration {
+        self.since = self.since.min(now);
+        self.pause.saturating_sub(now.duration_since(self.since))
+    }
 }
 
 impl Breaker {
@@ -31,14 +48,13 @@ impl Breaker {
     /// is known how that one went.
     pub(crate) fn admit(&mut self, now: Timestamp) -> Result<(), (SignedDuration, Outage)> {
         let pause = self.pause();
-        match &mut self.open {
-            None => Ok(()),
-            Some((until, outage)) if now < *until => Err((until.duration_since(now), outage.clone())),
-            Some((until, _)) => {
-                *until = now.saturating_add(pause).unwrap_or(now);
-                Ok(())
-            }
+        let Some(hold) = &mut self.open else { return Ok(()) };
+        let left = hold.left(now);
+        if left.is_positive() {
+            return Err((left, hold.outage.clone()));
         }
+        (hold.since, hold.pause) = (now, pause);
+        Ok(())
     }
 
     pub(crate) fn succeeded(&mut self) {
@@ -48,16 +64,15 @@ impl Breaker {
     pub(crate) fn failed(&mut self, outage: Outage, now: Timestamp) {
         self.failures = self.failures.saturating_add(1);
         if self.failures >= THRESHOLD {
-            let until = now.saturating_add(self.pause()).unwrap_or(now);
-            self.open = Some((until, outage));
+            self.open = Some(Hold { since: now, pause: self.pause(), outage });
         }
     }
 
     /// The grid itself says for how long it is away.
     pub(crate) fn told(&mut self, outage: Outage, pause: Duration, now: Timestamp) {
-        let until = now.saturating_add(pause).unwrap_or(now);
-        let held = self.open.as_ref().map_or(until, |(held, _)| (*held).max(until));
-        self.open = Some((held, outage));
+        let held = self.open.as_mut().map_or(SignedDuration::ZERO, |hold| hold.left(now));
+        let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX).max(held);
+        self.open = Some(Hold { since: now, pause, outage });
     }
 
     fn pause(&self) -> SignedDuration {
@@ -105,6 +120,13 @@ mod tests {
         assert!(breaker.admit(at(2)).is_err());
         breaker.succeeded();
         assert_eq!(breaker.admit(at(2)), Ok(()));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_prolongs_a_pause_by_no_more_than_itself() {
+        let mut breaker = failing(5);
+        assert_eq!(breaker.admit(at(-3600)), Err((SignedDuration::from_secs(2), outage())));
+        assert_eq!(breaker.admit(at(-3598)), Ok(()));
     }
 
     #[test]

@@ -20,7 +20,9 @@ use crate::breaker::{Breaker, Outage};
 use crate::calls::{CallObserver, Operation};
 use crate::credentials::Credential;
 use crate::login::{LoginGate, LoginMemory};
+use crate::recording::Tape;
 use crate::retry_after;
+use crate::secrets::Secrets;
 use crate::session::{self, Session};
 use crate::settings::{GridAddress, Settings, SetupError};
 use crate::transport;
@@ -58,6 +60,8 @@ pub(crate) struct Client {
     login: LoginGate,
     breaker: Mutex<Breaker>,
     observer: Arc<dyn CallObserver>,
+    pub(crate) secrets: Secrets,
+    pub(crate) tape: Option<Arc<Tape>>,
 }
 
 impl Client {
@@ -67,20 +71,40 @@ impl Client {
         observer: Arc<dyn CallObserver>,
     ) -> Result<Self, SetupError> {
         let http = build(&settings)?;
+        let login = LoginGate::new(memory, settings.request_timeout);
         Ok(Self {
             http,
             settings,
             slots: Semaphore::new(IN_FLIGHT),
             session: Session::default(),
             current: AtomicUsize::new(0),
-            login: LoginGate::new(memory),
+            login,
             breaker: Mutex::default(),
             observer,
+            secrets: Secrets::default(),
+            tape: None,
         })
     }
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The same client for another version of the interface, with a session of its own; nothing if that is no version.
+    pub(crate) fn in_version(&self, version: &str) -> Option<Self> {
+        let grids = self.settings.grids.iter().map(|grid| grid.in_version(version)).collect::<Option<_>>()?;
+        Some(Self {
+            http: self.http.clone(),
+            settings: Settings { grids, ..self.settings.clone() },
+            slots: Semaphore::new(IN_FLIGHT),
+            session: Session::default(),
+            current: AtomicUsize::new(self.current.load(Ordering::Relaxed)),
+            login: self.login.sharing_memory(),
+            breaker: Mutex::default(),
+            observer: Arc::clone(&self.observer),
+            secrets: Secrets::default(),
+            tape: None,
+        })
     }
 
     /// The address that is asked.
@@ -133,8 +157,12 @@ impl Client {
     pub(crate) async fn send(&self, request: &Request) -> Result<Value, Failure> {
         let _slot = self.slots.acquire().await.expect("the semaphore is never closed");
         self.admit()?;
+        let began = self.tape.as_ref().map(|tape| tape.begin());
         let outcome = self.send_as_somebody(request).await;
-        let outcome = outcome.and_then(|answer| interpret(self.grid(), &answer));
+        if let (Some(tape), Some(began)) = (&self.tape, began) {
+            tape.end(began, request, &outcome);
+        }
+        let outcome = outcome.and_then(|answer| interpret(self.grid(), &self.secrets, &answer));
         self.note(&outcome);
         outcome
     }
@@ -150,7 +178,7 @@ impl Client {
         let answer = self.exchange(builder, None).await?;
         match answer.status.is_success() {
             true => Ok(()),
-            false => interpret(self.grid(), &answer).map(drop),
+            false => interpret(self.grid(), &self.secrets, &answer).map(drop),
         }
     }
 
@@ -194,6 +222,7 @@ impl Client {
 
     async fn send_with(&self, request: &Request, credential: &Credential) -> Result<Answer, Failure> {
         let password = credential.password.expose_secret();
+        self.secrets.note(password);
         let builder = self.builder(request).basic_auth(&credential.username, Some(password));
         self.exchange(builder, Some(request)).await
     }
@@ -218,7 +247,8 @@ impl Client {
         // A function is about the grid, not about a zone.
         if let Some(request) = measured.filter(|request| !request.target.contains("?_function=")) {
             let status = answer.as_ref().ok().map(|answer| answer.status.as_u16());
-            let success = answer.as_ref().is_ok_and(|answer| interpret(self.grid(), answer).is_ok());
+            let success =
+                answer.as_ref().is_ok_and(|answer| interpret(self.grid(), &self.secrets, answer).is_ok());
             self.observer.on_call(operation(request), success, started.elapsed());
             tracing::debug!(method = %request.method, target = %request.target, status, "Called WAPI.");
         }
@@ -228,7 +258,9 @@ impl Client {
     async fn answer(&self, builder: RequestBuilder) -> Result<Answer, Failure> {
         let host = self.grid().host();
         let failed = |error| transport::failure(host, error);
-        let mut response = builder.send().await.map_err(failed)?;
+        let request = builder.build().map_err(failed)?;
+        self.secrets.note_headers(request.headers());
+        let mut response = self.http.execute(request).await.map_err(failed)?;
         let mut body = vec![];
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             body.extend_from_slice(&chunk);
@@ -319,7 +351,8 @@ fn build(settings: &Settings) -> Result<reqwest::Client, SetupError> {
         .timeout(settings.request_timeout)
         .connect_timeout(CONNECT_TIMEOUT.min(settings.request_timeout))
         .pool_max_idle_per_host(IN_FLIGHT)
-        .tls_certs_merge(roots);
+        .tls_certs_merge(roots)
+        .tls_danger_accept_invalid_certs(!settings.verifies);
     if let Some(pem) = &settings.client_certificate {
         let identity = Identity::from_pem(pem.expose_secret());
         let problem = |error: reqwest::Error| SetupError::ClientCertificate { problem: error.to_string() };

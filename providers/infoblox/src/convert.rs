@@ -34,7 +34,8 @@ pub(crate) fn presence(found: Option<&ZoneDelegated>, zone: &DomainName) -> Resu
     }
     let delegation = Delegation { zone: zone.clone(), ttl: ttl(found), servers };
     let (obstacles, kept_settings) = (obstacles(found), kept_settings(found));
-    // We made it with a TTL, or wrote it and left a revision: then somebody took the TTL away.
+    // We made it with a TTL, or wrote it and left a revision: then somebody took the TTL away. Where the grid defines no
+    // attribute for revisions, each run remembers for itself what it gave.
     let takes_first_ttl = found.revision().is_none() && found.comment.as_deref() != Some(COMMENT);
     Ok(Presence::Present(ObservedDelegation { delegation, obstacles, kept_settings, takes_first_ttl }))
 }

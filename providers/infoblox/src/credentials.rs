@@ -69,6 +69,11 @@ impl Credentials {
                 "the Infoblox user name is empty or has a colon, which Basic authentication cannot carry";
             return Err(ProviderError::Misconfigured { text: text.to_owned() });
         }
+        // A file that is just being written, or a Secret without its key: sending that would be a bad log-in.
+        if credential.password.expose_secret().is_empty() {
+            let text = "the Infoblox password is empty, so there is no log-in; give one";
+            return Err(ProviderError::Misconfigured { text: text.to_owned() });
+        }
         Ok(credential)
     }
 }
@@ -78,7 +83,12 @@ fn read_file(path: &Path) -> Result<SecretString, ProviderError> {
     let problem = |problem: &str| ProviderError::Misconfigured {
         text: format!("the Infoblox credential file {} cannot be read: {problem}", path.display()),
     };
-    let bytes = std::fs::read(path).map_err(|error| problem(&error.kind().to_string()))?;
+    let failed = |error: std::io::Error| problem(&error.kind().to_string());
+    // A pipe would be waited for.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(problem("it is no regular file"));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
     let text = String::from_utf8(bytes).map_err(|_| problem("it is not UTF-8"))?;
     let line = text.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     Ok(SecretString::from(line.unwrap_or(&text)))
@@ -116,11 +126,30 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_file_is_no_user_name_and_no_password() {
+        let dir = tempfile::tempdir().unwrap();
+        let (username_file, password_file) = (dir.path().join("username"), dir.path().join("password"));
+        let files =
+            Credentials::Files { username_file: username_file.clone(), password_file: password_file.clone() };
+        for (username, password, word) in
+            [("svc-dns", "", "password"), ("svc-dns", "\n", "password"), ("\n", "x", "user name")]
+        {
+            std::fs::write(&username_file, username).unwrap();
+            std::fs::write(&password_file, password).unwrap();
+            let error = files.read().map(drop).unwrap_err();
+            assert_eq!(error.reason(), "Misconfigured");
+            assert!(error.to_string().starts_with(&format!("the Infoblox {word} is empty")), "{error}");
+        }
+    }
+
+    #[test]
     fn a_missing_file_is_named_and_debug_shows_no_secret() {
         let file = PathBuf::from("/nonexistent/password");
         let files = Credentials::Files { username_file: file.clone(), password_file: file };
         let error = files.read().map(|_| ()).unwrap_err();
         assert!(error.to_string().contains("/nonexistent/password"), "{error}");
+        let folder = Credentials::PasswordFile { username: "u".into(), password_file: "/".into() };
+        assert!(folder.read().map(drop).unwrap_err().to_string().ends_with("it is no regular file"));
         let values = Credentials::Values { username: "u".into(), password: "hunter2".into() };
         assert!(!format!("{values:?}").contains("hunter2"));
     }

@@ -4,9 +4,10 @@
 //! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `swap` with
 //! `entries` and `revision` (a write that keeps what others write meanwhile), `task` (a write
 //! that somebody has to approve), `beneath` (what a new delegation would hide), `service` (whether
-//! the grid serves what it holds), `wire` and `convert`
+//! the grid serves what it holds), `inspect` (all of that for people), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
-//! sent, and as whom), `answer` (what a reply means), [`calls`] (measuring).
+//! sent, and as whom), `answer` (what a reply means) and `secrets` (what of it may be quoted), [`calls`] (measuring), [`recording`] (what a grid answers, for those
+//! who have none).
 
 mod absence;
 mod amends;
@@ -18,11 +19,14 @@ mod client;
 mod convert;
 pub mod credentials;
 mod entries;
+mod inspect;
 pub mod login;
 mod lower;
 pub mod provider;
+pub mod recording;
 mod retry_after;
 mod revision;
+mod secrets;
 mod service;
 mod session;
 pub mod settings;

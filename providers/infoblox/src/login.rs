@@ -1,9 +1,12 @@
 //! One log-in at a time, and never more bad ones than [`gslb_core::login`] allows.
 
+use std::error::Error as _;
+use std::future::Future;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use gslb_core::login::{Fingerprint, LoginDecision, LoginRecord, Salt, decide};
+use gslb_core::login::{Fingerprint, LoginDecision, LoginEnd, LoginRecord, Salt, decide};
 use gslb_provider_contract::ProviderError;
 use gslb_provider_contract::error::BoxError;
 use jiff::Timestamp;
@@ -11,6 +14,11 @@ use secrecy::ExposeSecret;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::credentials::Credential;
+
+/// Longest wait for the memory: well above a slow Kubernetes API, and no pass hangs on it. No outside reference.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// Tries to store how a log-in ended while other processes store as well. What is left is stored before the next one.
+const STORE_TRIES: usize = 3;
 
 /// Where the count of bad log-ins lives, so that it survives a restart.
 #[async_trait]
@@ -21,11 +29,12 @@ pub trait LoginMemory: Send + Sync {
     /// It could not be read. Then there is no log-in.
     async fn load(&self) -> Result<Option<LoginRecord>, BoxError>;
 
-    /// Stores a record.
+    /// Stores a record in the place of `before`, which was loaded or stored last.
     ///
     /// # Errors
-    /// It could not be stored. Then there is no log-in.
-    async fn store(&self, record: &LoginRecord) -> Result<(), BoxError>;
+    /// It could not be stored, or something else than `before` stands there: another process was faster. Then there
+    /// is no log-in.
+    async fn store(&self, before: Option<&LoginRecord>, record: &LoginRecord) -> Result<(), BoxError>;
 }
 
 /// A memory that lasts as long as the process: for tests and for commands that run once.
@@ -38,8 +47,12 @@ impl LoginMemory for ForgetfulMemory {
         Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    async fn store(&self, record: &LoginRecord) -> Result<(), BoxError> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.clone());
+    async fn store(&self, before: Option<&LoginRecord>, record: &LoginRecord) -> Result<(), BoxError> {
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if stored.as_ref() != before {
+            return Err("another process stored meanwhile".into());
+        }
+        *stored = Some(record.clone());
         Ok(())
     }
 }
@@ -47,80 +60,142 @@ impl LoginMemory for ForgetfulMemory {
 /// Lets one request at a time send a credential.
 pub(crate) struct LoginGate {
     memory: Arc<dyn LoginMemory>,
-    turn: Mutex<()>,
+    patience: Duration,
+    own: Mutex<Own>,
+}
+
+/// What this process knows beyond the memory.
+#[derive(Default)]
+pub(crate) struct Own {
+    /// How the last log-in ended, until that is stored. Before that there is no other one.
+    unsaved: Option<(Fingerprint, LoginEnd)>,
+    /// Whose log-in was accepted last. The first log-in of each process is noted, so a memory that cannot be written
+    /// is found out before a password is sent; after that a session is renewed without a note.
+    accepted: Option<Fingerprint>,
 }
 
 /// The right to send a credential once. Whoever holds it must say how it ended.
 pub(crate) struct Attempt<'a> {
-    memory: &'a dyn LoginMemory,
+    gate: &'a LoginGate,
     fingerprint: Fingerprint,
-    before: LoginRecord,
-    noted: LoginRecord,
-    _turn: MutexGuard<'a, ()>,
+    /// When the credential was last tried before this.
+    before: Option<Timestamp>,
+    /// What is stored.
+    stored: Option<LoginRecord>,
+    own: MutexGuard<'a, Own>,
 }
 
 impl LoginGate {
-    pub(crate) fn new(memory: Arc<dyn LoginMemory>) -> Self {
-        Self { memory, turn: Mutex::new(()) }
+    pub(crate) fn new(memory: Arc<dyn LoginMemory>, request_timeout: Duration) -> Self {
+        Self { memory, patience: LONGEST_WAIT.min(request_timeout), own: Mutex::default() }
+    }
+
+    /// Another gate that counts in the same memory. Only one of the two may be used at a time.
+    pub(crate) fn sharing_memory(&self) -> Self {
+        Self::new(Arc::clone(&self.memory), self.patience)
     }
 
     /// Waits until no other request is logging in.
-    pub(crate) async fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().await
+    pub(crate) async fn turn(&self) -> MutexGuard<'_, Own> {
+        self.own.lock().await
     }
 
     /// Asks whether the credential may be sent, and notes that it will be.
     pub(crate) async fn begin<'a>(
         &'a self,
-        turn: MutexGuard<'a, ()>,
+        mut own: MutexGuard<'a, Own>,
         host: &str,
         credential: &Credential,
         now: Timestamp,
     ) -> Result<Attempt<'a>, ProviderError> {
-        let memory = &*self.memory;
-        let stored = memory.load().await.map_err(unusable)?;
-        let before = match stored {
-            Some(record) => record,
+        let stored = self.load().await?;
+        let record = match &stored {
+            Some(record) => record.clone(),
             None => LoginRecord::new(new_salt()?),
         };
+        let unsaved = own.unsaved;
+        let record =
+            unsaved.iter().fold(record, |record, (print, end)| record.ended(*print, *end)).not_after(now);
+        let stored = self.replace(stored, record.clone()).await?;
+        own.unsaved = None;
         let password = credential.password.expose_secret();
-        let fingerprint = Fingerprint::of(before.salt(), &credential.username, password);
-        match decide(&before, fingerprint, now) {
+        let fingerprint = Fingerprint::of(record.salt(), &credential.username, password);
+        match decide(&record, fingerprint, now) {
             LoginDecision::MayTry => {}
             LoginDecision::WaitUntil(until) => return Err(held(host, Some(until))),
             LoginDecision::BlockedUntilChanged => return Err(held(host, None)),
         }
-        let noted = before.clone().trying(fingerprint, now);
-        if noted != before {
-            memory.store(&noted).await.map_err(unusable)?;
+        let before = record.last(fingerprint);
+        let stored = match own.accepted == Some(fingerprint) && record.is_proven(fingerprint) {
+            true => stored,
+            false => self.replace(stored, record.trying(fingerprint, now)).await?,
+        };
+        Ok(Attempt { gate: self, fingerprint, before, stored, own })
+    }
+
+    async fn load(&self) -> Result<Option<LoginRecord>, ProviderError> {
+        self.in_time(self.memory.load()).await
+    }
+
+    /// Stores what differs from what is stored, and gives what is stored then.
+    async fn replace(
+        &self,
+        stored: Option<LoginRecord>,
+        record: LoginRecord,
+    ) -> Result<Option<LoginRecord>, ProviderError> {
+        if stored.as_ref() != Some(&record) {
+            self.in_time(self.memory.store(stored.as_ref(), &record)).await?;
         }
-        Ok(Attempt { memory, fingerprint, before, noted, _turn: turn })
+        Ok(Some(record))
+    }
+
+    async fn in_time<T>(&self, call: impl Future<Output = Result<T, BoxError>>) -> Result<T, ProviderError> {
+        let answer = tokio::time::timeout(self.patience, call).await;
+        answer.unwrap_or_else(|late| Err(late.into())).map_err(unusable)
     }
 }
 
 impl Attempt<'_> {
     pub(crate) async fn rejected(self, now: Timestamp) {
-        let record = self.noted.clone().rejected(self.fingerprint, now);
-        self.settle(record).await;
+        self.end(LoginEnd::Rejected { at: now }).await;
     }
 
     pub(crate) async fn accepted(self) {
-        let record = self.noted.clone().accepted(self.fingerprint);
-        self.settle(record).await;
+        self.end(LoginEnd::Accepted).await;
     }
 
     /// The grid gave no verdict on the credential.
     pub(crate) async fn unanswered(self) {
-        let record = self.before.clone();
-        self.settle(record).await;
+        let before = self.before;
+        self.end(LoginEnd::Unanswered { before }).await;
     }
 
-    /// What was noted before errs on the safe side, so a failure here is no more than a warning.
-    async fn settle(self, record: LoginRecord) {
-        if record != self.noted
-            && let Err(error) = self.memory.store(&record).await
-        {
-            tracing::warn!(%error, "The end of a log-in could not be stored; it counts as rejected.");
+    async fn end(mut self, end: LoginEnd) {
+        self.own.accepted = matches!(end, LoginEnd::Accepted).then_some(self.fingerprint);
+        self.own.unsaved = Some((self.fingerprint, end));
+        match self.save(end).await {
+            Ok(()) => self.own.unsaved = None,
+            Err(error) => {
+                let cause = error.source().map(ToString::to_string);
+                tracing::warn!(%error, cause, "The end of a log-in could not be stored; there is no other log-in before it is.");
+            }
+        }
+    }
+
+    async fn save(&mut self, end: LoginEnd) -> Result<(), ProviderError> {
+        let mut stored = self.stored.take();
+        let mut tries = STORE_TRIES;
+        loop {
+            // Somebody deleted the memory, to begin anew.
+            let Some(record) = &stored else { return Ok(()) };
+            let record = record.clone().ended(self.fingerprint, end);
+            tries -= 1;
+            match self.gate.replace(stored, record).await {
+                Ok(_) => return Ok(()),
+                Err(error) if tries == 0 => return Err(error),
+                // Another process may have stored meanwhile.
+                Err(_) => stored = self.gate.load().await?,
+            }
         }
     }
 }

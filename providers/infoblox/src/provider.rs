@@ -6,13 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
+use gslb_core::claim::Claimant;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
-use gslb_core::text::quoted;
 use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Held, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
-    Service,
+    Approval, Capabilities, Disposition, Finding, Held, Observe, Provider, ProviderError, ProviderId,
+    Receipt, Scope, Service,
 };
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -26,24 +26,27 @@ use crate::client::{Client, Request};
 use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
+use crate::recording::Tape;
 use crate::revision::Revisions;
+use crate::secrets::short;
 use crate::settings::{Settings, SetupError};
 use crate::task::Tasks;
 use crate::wire::{
-    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneDelegated, written_reference,
+    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneAuth, ZoneDelegated, written_reference,
 };
 
 /// What a grid may need beyond the time-out of a request: some for its own queue and for the way there. A request
 /// that it carries out even later would have had no reply in time either. No outside reference.
 const AFTERMATH_MARGIN: Duration = Duration::from_secs(5);
 
-/// Delegations in one DNS view of one grid: one connection pool and one session.
+/// Delegations in one DNS view of one grid. All views of a grid share one connection pool and one session.
 pub struct Infoblox {
     id: ProviderId,
     capabilities: Capabilities,
-    pub(crate) client: Client,
+    view: String,
+    pub(crate) client: Arc<Client>,
     absences: Absences,
-    pub(crate) revisions: Revisions,
+    pub(crate) revisions: Arc<Revisions>,
     pub(crate) tasks: Mutex<Tasks>,
 }
 
@@ -63,12 +66,47 @@ impl Infoblox {
     ) -> Result<Self, SetupError> {
         Ok(Self {
             id: ProviderId::new(Self::ID),
-            capabilities: Capabilities { own_object: false, restarts: settings.restarts },
-            client: Client::new(settings, memory, observer)?,
+            capabilities: Capabilities {
+                own_object: false,
+                restarts: settings.restarts,
+                unverified: !settings.verifies,
+            },
+            view: settings.view.clone(),
+            client: Arc::new(Client::new(settings, memory, observer)?),
             absences: Absences::default(),
-            revisions: Revisions::default(),
+            revisions: Arc::default(),
             tasks: Mutex::default(),
         })
+    }
+
+    /// Notes every exchange from now on.
+    pub(crate) fn taped(mut self, tape: Arc<Tape>) -> Self {
+        // No other view shares the client yet.
+        if let Some(client) = Arc::get_mut(&mut self.client) {
+            client.tape = Some(tape);
+        }
+        self
+    }
+
+    /// The same grid under a name of its own.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { id: ProviderId::named(Self::ID, name), ..self }
+    }
+
+    /// Another view of the same grid, as the same account in the same session. What is known of zones is each view's
+    /// own.
+    #[must_use]
+    pub fn in_view(&self, view: &str) -> Self {
+        Self {
+            id: self.id.clone(),
+            capabilities: self.capabilities.clone(),
+            view: view.to_owned(),
+            client: Arc::clone(&self.client),
+            absences: Absences::default(),
+            revisions: Arc::clone(&self.revisions),
+            tasks: Mutex::default(),
+        }
     }
 
     /// Ends the session at the grid, if there is one. Call it when the daemon stops.
@@ -80,7 +118,7 @@ impl Infoblox {
     }
 
     pub(crate) fn view(&self) -> &str {
-        &self.client.settings().view
+        &self.view
     }
 
     /// The delegation of exactly this name in exactly this view (F-56); nothing only for an empty list (F-57), which
@@ -123,7 +161,11 @@ impl Infoblox {
         }
         for holder in above(zone).filter(|name| parent.is_none_or(|parent| parent.is_within(name))) {
             let target = search(ZONE_AUTH, &holder, self.view(), "fqdn");
-            let hits: Vec<Value> = self.parse(self.client.read(target).await?)?;
+            let hits: Vec<ZoneAuth> = self.parse(self.client.read(target).await?)?;
+            if let Some(other) = hits.iter().find(|hit| !hit.fqdn.eq_ignore_ascii_case(holder.as_str())) {
+                let other = short(&other.fqdn);
+                return Err(self.unexpected(&format!("gave zone {other} when it was asked for {holder}")));
+            }
             if !hits.is_empty() {
                 self.absences.confirm(zone, now);
                 return Ok(());
@@ -147,16 +189,19 @@ impl Infoblox {
         found: Option<&ZoneDelegated>,
         zone: &DomainName,
     ) -> Result<Presence, ProviderError> {
-        convert::presence(found, zone).map_err(unreadable)
+        convert::presence(found, zone).map_err(|entry| self.unreadable(&entry))
     }
 
     pub(crate) fn parse<T: DeserializeOwned>(&self, reply: Value) -> Result<T, Failure> {
         serde_json::from_value(reply).map_err(|error| {
-            self.unexpected(&format!(
-                "gave JSON of another shape than WAPI's: {}",
-                quoted(&error.to_string())
-            ))
+            // The error repeats what stands there.
+            let error = self.client.secrets.quote(&error.to_string());
+            self.unexpected(&format!("gave JSON of another shape than WAPI's: {error}"))
         })
+    }
+
+    fn unreadable(&self, entry: &Unreadable) -> ProviderError {
+        ProviderError::Unexpected { text: self.client.secrets.quote(&entry.to_string()) }
     }
 
     pub(crate) fn unexpected(&self, what: &str) -> Failure {
@@ -179,9 +224,13 @@ impl Infoblox {
             Err(failure) => match failure.kind {
                 Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
                 Kind::Passing | Kind::Slow => self.settle(change, failure).await,
-                Kind::ReferenceGone | Kind::Untaken | Kind::Elsewhere | Kind::Final | Kind::Here => {
-                    Err(failure.error)
-                }
+                Kind::ReferenceGone
+                | Kind::Untaken
+                | Kind::Elsewhere
+                | Kind::Final
+                | Kind::Untrusted
+                | Kind::Version
+                | Kind::Here => Err(failure.error),
             },
         }
     }
@@ -261,15 +310,7 @@ impl Observe for Infoblox {
 
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
         let found = self.stands(&scope.zone, Some(&scope.parent)).await.map_err(|failure| failure.error)?;
-        let mut presence = self.presence(found.as_ref(), &scope.zone)?;
-        // Only the revision tells the other clusters, and us after a restart, that the first TTL was given.
-        if let Presence::Present(zone) = &mut presence
-            && zone.takes_first_ttl
-            && zone.delegation.ttl.is_none()
-        {
-            zone.takes_first_ttl = self.has_revisions().await.unwrap_or(false);
-        }
-        Ok(presence)
+        self.presence(found.as_ref(), &scope.zone)
     }
 
     async fn service(&self) -> Result<Service, ProviderError> {
@@ -283,6 +324,10 @@ impl Observe for Infoblox {
             self.look_beneath(&scope.zone).await
         };
         beneath.await.map_err(|failure| failure.error)
+    }
+
+    async fn inspect(&self, zones: &[Claimant]) -> Vec<Finding> {
+        self.examine(zones).await
     }
 }
 
@@ -308,8 +353,9 @@ impl Provider for Infoblox {
             Change::Create { .. } if self.has_revisions().await? => Some(self.new_revision()?),
             Change::Create { .. } | Change::Replace { .. } | Change::Delete { .. } => None,
         };
-        let write =
-            lower(change, found.as_ref(), self.view(), revision).map_err(unreadable)?.ok_or_else(stale)?;
+        let write = lower(change, found.as_ref(), self.view(), revision)
+            .map_err(|entry| self.unreadable(&entry))?
+            .ok_or_else(stale)?;
         match (write, found) {
             (Write::Create { body }, _) => self.create(change, body).await,
             (Write::Edit(edit), Some(found)) => self.swap(change, found, edit).await,
@@ -328,6 +374,8 @@ impl Provider for Infoblox {
             | Kind::Untaken
             | Kind::Elsewhere
             | Kind::Final
+            | Kind::Untrusted
+            | Kind::Version
             | Kind::Here => failure.error,
         })
     }
@@ -356,10 +404,6 @@ impl Provider for Infoblox {
 
 pub(crate) fn done(reference: String, presence: Presence) -> Receipt {
     Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence), amends: vec![] }
-}
-
-fn unreadable(entry: Unreadable) -> ProviderError {
-    ProviderError::Unexpected { text: entry.to_string() }
 }
 
 fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {

@@ -30,17 +30,37 @@ struct RestartRequest {
     service: Option<String>,
 }
 
+/// What the grid says of restarts of its DNS service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Restarts {
+    /// Nothing, or nothing that is clear.
+    Untold,
+    /// All members serve what the grid holds.
+    NotNeeded,
+    /// These members do not. Never empty.
+    Needed(BTreeSet<String>),
+}
+
 impl Infoblox {
+    /// Whether the grid serves what it holds, for the daemon.
+    pub(crate) async fn service_status(&self) -> Result<Service, Failure> {
+        Ok(match self.restarts().await? {
+            Restarts::Untold => Service::Untold,
+            Restarts::NotNeeded => Service::Current,
+            Restarts::Needed(members) => Service::NeedsRestart { text: self.waiting_words(&members) },
+        })
+    }
+
     /// Reads what waits for a restart. Having the grid look at its members anew would be a POST, so what it has seen by
     /// itself must do. A version that has no such list says nothing.
-    pub(crate) async fn service_status(&self) -> Result<Service, Failure> {
+    pub(crate) async fn restarts(&self) -> Result<Restarts, Failure> {
         let target = query(
             "grid:servicerestart:request",
             &[("_return_fields", "member,needed,service"), ("_max_results", "-1000")],
         );
         let requests: Vec<RestartRequest> = match self.client.read(target).await {
             Ok(found) => self.parse(found)?,
-            Err(Failure { error: ProviderError::Refused { .. }, .. }) => return Ok(Service::Untold),
+            Err(Failure { error: ProviderError::Refused { .. }, .. }) => return Ok(Restarts::Untold),
             Err(failure) => return Err(failure),
         };
         let of_dns: Vec<_> =
@@ -53,9 +73,9 @@ impl Infoblox {
             .collect();
         let current = |request: &RestartRequest| request.needed.as_deref() == Some("NO");
         Ok(match waiting.is_empty() {
-            false => Service::NeedsRestart { text: self.waiting_words(&waiting) },
-            true if of_dns.is_empty() || !of_dns.iter().all(|request| current(request)) => Service::Untold,
-            true => Service::Current,
+            false => Restarts::Needed(waiting),
+            true if of_dns.is_empty() || !of_dns.iter().all(|request| current(request)) => Restarts::Untold,
+            true => Restarts::NotNeeded,
         })
     }
 
@@ -64,8 +84,8 @@ impl Infoblox {
             true => "that is done after a minute",
             false => "have it restarted, or set INFOBLOX_RESTART_POLICY to if-needed",
         };
-        let (host, members) =
-            (self.client.grid().host(), members.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+        let members = members.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let (host, members) = (self.client.grid().host(), self.client.secrets.quote(&members));
         format!(
             "Infoblox at {host} says that the DNS service of {members} has to be restarted to serve it; {fix}"
         )

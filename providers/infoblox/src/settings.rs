@@ -22,13 +22,14 @@ pub struct Settings {
     /// Which grid, and in which version of its interface: the addresses of the master and of those that may become it.
     /// Never empty.
     pub grids: Vec<GridAddress>,
-    /// Name of the DNS view that holds the parent zone.
+    /// Name of the DNS view that holds the parent zone, unless another one is asked for.
     pub view: String,
     /// Who we are there.
     pub credentials: Credentials,
-    /// PEM bundles of certificate authorities that are trusted besides the system's. Verification itself cannot
-    /// be switched off (F-55).
+    /// PEM bundles of certificate authorities that are trusted besides the system's.
     pub ca_bundles: Vec<Vec<u8>>,
+    /// Whether the certificate is checked (F-55). Without it anybody in between gets the credential.
+    pub verifies: bool,
     /// Whether the grid's DNS service may be restarted where that is needed to serve a change.
     pub restarts: bool,
     /// PEM of a client certificate and its key, shown in the first handshake.
@@ -120,9 +121,17 @@ impl GridAddress {
         let base = format!("https://{shown}:{port}/wapi/v{version}");
         let plain = !shown.is_empty() && !shown.contains(['/', '?', '#', '@', '\\', ' ']);
         if !plain || Url::parse(&base).is_err() {
-            return Err(SetupError::Host { host: host.to_owned(), port });
+            // Not with a user name and a password that somebody may have written into it.
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned();
+            return Err(SetupError::Host { host, port });
         }
         Ok(Self { host: bare.to_owned(), version, base })
+    }
+
+    /// The same grid in another version of its interface.
+    pub(crate) fn in_version(&self, version: &str) -> Option<Self> {
+        let base = self.base.strip_suffix(&self.version)?;
+        Some(Self { host: self.host.clone(), version: version.to_owned(), base: format!("{base}{version}") })
     }
 
     /// The host, for texts.

@@ -17,7 +17,7 @@ use crate::client::{BATCH, Request};
 use crate::entries::same;
 use crate::lower::Edit;
 use crate::provider::{Infoblox, query};
-use crate::wire::{ExtServer, RETURN_FIELDS, SCHEDULED_TASK, ZONE_DELEGATED, ZoneDelegated};
+use crate::wire::{Definition, ExtServer, RETURN_FIELDS, SCHEDULED_TASK, ZONE_DELEGATED, ZoneDelegated};
 
 /// Name of the extensible attribute, of type STRING, that counts our writes. An operator defines it; we never do.
 pub(crate) const REVISION: &str = "GslbBridgeRevision";
@@ -107,7 +107,10 @@ impl Infoblox {
         }
         let target = query("extensibleattributedef", &[("name", REVISION), ("_return_fields", "name")]);
         let known = match self.client.read(target).await {
-            Ok(found) => !self.parse::<Vec<Value>>(found).map_err(|failure| failure.error)?.is_empty(),
+            Ok(found) => {
+                let found: Vec<Definition> = self.parse(found).map_err(|failure| failure.error)?;
+                found.iter().any(|definition| definition.name == REVISION)
+            }
             // Who may not see definitions goes without: then what others lose is put back.
             Err(Failure { error: ProviderError::Refused { .. }, .. }) => false,
             Err(failure) => return Err(failure.error),
@@ -140,7 +143,9 @@ impl Infoblox {
         let zone = change.zone();
         match failure.kind {
             Kind::Passing | Kind::Slow => return self.settle(change, failure).await,
-            Kind::Untaken | Kind::Elsewhere | Kind::Here => return Err(failure.error),
+            Kind::Untaken | Kind::Elsewhere | Kind::Untrusted | Kind::Version | Kind::Here => {
+                return Err(failure.error);
+            }
             Kind::ReferenceGone | Kind::Duplicate | Kind::Final => {}
         }
         if !matches!(failure.error, ProviderError::Refused { .. }) {

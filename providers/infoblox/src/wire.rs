@@ -12,6 +12,9 @@ pub(crate) const ZONE_AUTH: &str = "zone_auth";
 /// Prefix of a reference to a task that waits for approval or for its time (reference.md §7.4).
 pub(crate) const SCHEDULED_TASK: &str = "scheduledtask/";
 
+/// A reference holds a name twice, once encoded, and a view. No outside reference.
+const LONGEST_REFERENCE: usize = 1_500;
+
 /// Every field that is asked for. All of them exist in every 2.x version; an unknown one would turn the whole
 /// request into a 400.
 pub(crate) const RETURN_FIELDS: &str = "fqdn,view,delegate_to,delegated_ttl,use_delegated_ttl,comment,disable,locked,locked_by,ns_group,extattrs";
@@ -49,6 +52,18 @@ impl ZoneDelegated {
     pub(crate) fn revision(&self) -> Option<&str> {
         self.extattrs.as_ref()?.get(REVISION)?.get("value")?.as_str()
     }
+}
+
+/// An authoritative zone, as far as it is asked for.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct ZoneAuth {
+    pub(crate) fqdn: String,
+}
+
+/// The definition of an extensible attribute, as far as it is asked for.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Definition {
+    pub(crate) name: String,
 }
 
 /// One name server entry; what we do not know of it (stealth, TSIG) is carried along.
@@ -113,7 +128,12 @@ pub(crate) struct ErrorBody {
     pub(crate) error: Option<String>,
 }
 
-/// The reference in the reply to a write: a bare string, or an object if somebody in between asked for fields.
+/// The reference in the reply to a write: a bare string, or an object if somebody in between asked for fields. It is that
+/// of a delegation or of a task; everything else is no reply to a write of ours.
 pub(crate) fn written_reference(reply: &Value) -> Option<&str> {
-    reply.as_str().or_else(|| reply.get("_ref")?.as_str())
+    let reference = reply.as_str().or_else(|| reply.get("_ref")?.as_str())?;
+    let of_ours = reference.strip_prefix(ZONE_DELEGATED).is_some_and(|rest| rest.starts_with('/'))
+        || reference.starts_with(SCHEDULED_TASK);
+    let sane = reference.len() <= LONGEST_REFERENCE && !reference.contains(char::is_control);
+    Some(reference).filter(|_| of_ours && sane)
 }

@@ -60,15 +60,28 @@ impl MemoryProvider {
     pub fn new() -> Self {
         Self {
             id: ProviderId::new("memory"),
-            capabilities: Capabilities { own_object: false, restarts: false },
+            capabilities: Capabilities { own_object: false, restarts: false, unverified: false },
             state: Mutex::default(),
         }
+    }
+
+    /// The same, under a name of its own.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { id: ProviderId::named("memory", name), ..self }
     }
 
     /// The same, allowed to restart services.
     #[must_use]
     pub fn restarting(mut self) -> Self {
         self.capabilities.restarts = true;
+        self
+    }
+
+    /// The same, believing whoever answers in its place.
+    #[must_use]
+    pub fn unverified(mut self) -> Self {
+        self.capabilities.unverified = true;
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use gslb_core::changelog::Proposal;
 use gslb_crds::ProviderChange;
 use serde_json::{Value, json};
 
@@ -28,6 +29,14 @@ pub(super) fn run(stored: Stored, output: Output, out: &mut impl Write) -> anyho
     Ok(Ending::Fine)
 }
 
+/// The zone, and which of several places of it.
+fn zone_of(change: &Proposal) -> String {
+    match &change.view {
+        Some(view) => format!("{} (view {view} of {})", change.zone, change.provider),
+        None => change.zone.clone(),
+    }
+}
+
 fn row(change: &ProviderChange) -> [String; 8] {
     let intent = &change.spec.intent;
     [
@@ -35,7 +44,7 @@ fn row(change: &ProviderChange) -> [String; 8] {
         intent.at.to_string(),
         intent.change.who.actor.clone(),
         object_of(change),
-        intent.change.zone.clone(),
+        zone_of(&intent.change),
         intent.change.action.as_str().to_owned(),
         result_of(change).to_owned(),
         intent.change.why.clone(),

@@ -44,10 +44,13 @@ fn print(change: &ProviderChange, out: &mut impl Write) -> anyhow::Result<()> {
         ("object", format!("{}, generation {}, uid {}", object_of(change), object.generation, object.uid)),
         ("why", proposal.why.clone()),
         ("provider", proposal.provider.clone()),
+    ];
+    lines.extend(proposal.view.clone().map(|view| ("view", view)));
+    lines.extend([
         ("zone", proposal.zone.clone()),
         ("action", proposal.action.as_str().to_owned()),
         ("outcome", result_of(change).to_owned()),
-    ];
+    ]);
     if let Some(status) = &change.status {
         let verdict = &status.outcome.verdict;
         let settled = if verdict.settled_by_reading { "by reading the provider later" } else { "at once" };

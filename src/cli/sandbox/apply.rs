@@ -6,9 +6,14 @@ use serde_json::{Value, json};
 
 use super::children::Role;
 use super::fault::Injection;
+use super::grid::SimulatedGrid;
 use super::kill;
 use super::timeline::Happening;
+use super::topology::Site;
 use super::world::World;
+
+/// The cluster that has something to write while a fault of the grid keeps it from that.
+const HELD: Site = Site::Eu;
 
 /// What an injection did.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,25 +85,49 @@ async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report
             world.gate.rejoin(cluster);
             Report::said(format!("{cluster} reaches its peers and the parent again"))
         }
-        Injection::Wapi401 => {
-            world.grid.change_passwords();
-            Report::said("the grid's passwords are other ones now")
-        }
-        Injection::Wapi503 => fault(world, Fault::Unavailable, "the grid is unavailable (503)")?,
-        Injection::WapiHtml => fault(world, Fault::LoginPage, "the grid answers with an HTML log-in page")?,
-        Injection::WapiSlow => {
-            let slow = "wapi-slow".parse().context("the simulator does not know how to be slow")?;
-            fault(world, slow, "the grid answers three seconds late")?
-        }
-        Injection::Clear => {
-            world.grid.clear()?;
-            Report::said("the grid is well")
-        }
+        Injection::Wapi401
+        | Injection::Wapi503
+        | Injection::WapiHtml
+        | Injection::WapiSlow
+        | Injection::WapiLocked
+        | Injection::WapiApproval
+        | Injection::WapiMasterMoved
+        | Injection::Clear => at_grid(&world.grid, injection)?,
         Injection::KillController { cluster, at } => kill::run(world, cluster, at).await?.report()?,
     })
 }
 
-fn fault(world: &World, fault: Fault, text: &str) -> anyhow::Result<Report> {
-    world.grid.inject(fault)?;
+/// A fault of the grid, or their end.
+fn at_grid(grid: &SimulatedGrid, injection: Injection) -> anyhow::Result<Report> {
+    let (fault, text) = match injection {
+        Injection::Wapi503 => (Fault::Unavailable, "the grid is unavailable (503)"),
+        Injection::WapiHtml => (Fault::LoginPage, "the grid answers with an HTML log-in page"),
+        Injection::WapiSlow => {
+            let slow = "wapi-slow".parse().context("the simulator does not know how to be slow")?;
+            (slow, "the grid answers three seconds late")
+        }
+        Injection::WapiMasterMoved => {
+            (Fault::MetaRefresh, "the grid's address is that of a candidate, which refers to another one")
+        }
+        Injection::Wapi401 => {
+            grid.change_passwords()?;
+            return Ok(Report::said("the grid's passwords are other ones now"));
+        }
+        Injection::WapiLocked => {
+            grid.lock(HELD)?;
+            return Ok(Report::said(format!("the delegation lost {HELD} and is locked by the DNS team")));
+        }
+        Injection::WapiApproval => {
+            grid.demand_approval(HELD)?;
+            let text = format!("the delegation lost {HELD}, and what the daemons write needs approval");
+            return Ok(Report::said(text));
+        }
+        // `clear`; nothing that is not about the grid comes here.
+        _ => {
+            grid.clear()?;
+            return Ok(Report::said("the grid is well"));
+        }
+    };
+    grid.inject(fault)?;
     Ok(Report::said(text))
 }

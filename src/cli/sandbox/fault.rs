@@ -49,7 +49,14 @@ pub(super) enum Injection {
     WapiHtml,
     /// The grid answers every request three seconds late; replaces its fault before.
     WapiSlow,
-    /// All faults of the grid end; the daemons get the right password.
+    /// An administrator takes eu's name server out of the delegation and locks it; replaces the grid's fault before.
+    WapiLocked,
+    /// The grid demands approval of what the daemons write, and somebody takes eu's name server out of the delegation;
+    /// replaces its fault before.
+    WapiApproval,
+    /// The grid's master moves away: at its address a candidate refers to another one; replaces its fault before.
+    WapiMasterMoved,
+    /// All faults of the grid end: its lock too, what waits is approved, and the daemons get the right password.
     Clear,
     /// Somebody removes a cluster's name server from the delegation; the cluster's controller, which puts it back, is
     /// killed at an exact point of that, and starts again.
@@ -106,6 +113,9 @@ impl Injection {
             Self::Wapi503 => vec!["wapi-503"],
             Self::WapiHtml => vec!["wapi-html"],
             Self::WapiSlow => vec!["wapi-slow"],
+            Self::WapiLocked => vec!["wapi-locked"],
+            Self::WapiApproval => vec!["wapi-approval"],
+            Self::WapiMasterMoved => vec!["wapi-master-moved"],
             Self::Clear => vec!["clear"],
             Self::KillController { cluster, at } => {
                 vec!["kill-controller", cluster.tag(), "--at", at.word()]
@@ -123,7 +133,14 @@ impl Injection {
             | Self::Isolate { cluster }
             | Self::Rejoin { cluster }
             | Self::KillController { cluster, .. } => Some(cluster),
-            Self::Wapi401 | Self::Wapi503 | Self::WapiHtml | Self::WapiSlow | Self::Clear => None,
+            Self::Wapi401
+            | Self::Wapi503
+            | Self::WapiHtml
+            | Self::WapiSlow
+            | Self::WapiLocked
+            | Self::WapiApproval
+            | Self::WapiMasterMoved
+            | Self::Clear => None,
         }
     }
 }
@@ -162,6 +179,9 @@ mod tests {
             Injection::Wapi503,
             Injection::WapiHtml,
             Injection::WapiSlow,
+            Injection::WapiLocked,
+            Injection::WapiApproval,
+            Injection::WapiMasterMoved,
             Injection::Clear,
             Injection::KillController { cluster: eu, at: KillPoint::AfterIntent },
             Injection::KillController { cluster: eu, at: KillPoint::AfterWrite },

@@ -9,6 +9,7 @@ use anyhow::Context;
 use gslb_mocks::Trap;
 use gslb_mocks::wapi::{
     Account, Delegation, DnsServer, DnsSockets, Entry, Fault, Grid, HttpServer, RestartMode, SimulatorTls,
+    WapiError,
 };
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -121,18 +122,61 @@ impl SimulatedGrid {
     /// # Errors
     /// There is no delegation, or no entry of the site.
     pub(super) fn remove_by_hand(&self, site: Site) -> anyhow::Result<()> {
+        let kept = self.without(site)?;
+        let before = self.delegation().map_or(0, |delegation| delegation.delegate_to.len());
+        anyhow::ensure!(kept.len() < before, "the delegation has no entry of {site}");
+        self.edit_delegation(json!({ "delegate_to": kept }))
+    }
+
+    /// Removes a site's entries and locks the delegation, in one step. The fault before ends.
+    ///
+    /// # Errors
+    /// There is no delegation.
+    pub(super) fn lock(&self, site: Site) -> anyhow::Result<()> {
+        self.clear()?;
+        self.edit_delegation(json!({"delegate_to": self.without(site)?, "locked": true}))
+    }
+
+    /// What the daemons write waits for approval from now on, and a site's entries are removed, so that there is something
+    /// to write. The fault before ends.
+    ///
+    /// # Errors
+    /// There is no delegation.
+    pub(super) fn demand_approval(&self, site: Site) -> anyhow::Result<()> {
+        self.clear()?;
+        self.grid.set_needs_approval(ACCOUNT, true);
+        self.edit_delegation(json!({"delegate_to": self.without(site)?}))
+    }
+
+    /// Ends what [`Self::lock`] and [`Self::demand_approval`] began: the DNS team unlocks, and approves what waits.
+    fn release(&self) -> anyhow::Result<()> {
+        self.grid.set_needs_approval(ACCOUNT, false);
+        self.grid.edit(|admin| {
+            for task in admin.find("scheduledtask", &[("approval_status", "PENDING")])? {
+                admin.approve(task["task_id"].as_u64().unwrap_or_default())?;
+            }
+            Ok::<_, WapiError>(())
+        })?;
+        match self.delegation() {
+            Some(delegation) if delegation.locked_by.is_some() => {
+                self.edit_delegation(json!({"locked": false}))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The entries of the delegation but those of a site.
+    fn without(&self, site: Site) -> anyhow::Result<Vec<Value>> {
         let name = site.name_server().to_string();
         let delegation = self.delegation().context("there is no delegation yet")?;
-        let kept: Vec<Value> = delegation
-            .delegate_to
-            .iter()
-            .filter(|entry| entry.name != name)
-            .map(|entry| json!({"name": entry.name, "address": entry.address}))
-            .collect();
-        anyhow::ensure!(kept.len() < delegation.delegate_to.len(), "the delegation has no entry of {site}");
+        let kept = delegation.delegate_to.iter().filter(|entry| entry.name != name);
+        Ok(kept.map(|entry| json!({"name": entry.name, "address": entry.address})).collect())
+    }
+
+    fn edit_delegation(&self, change: Value) -> anyhow::Result<()> {
         self.grid.edit(|admin| {
             let reference = admin.zone_reference(ZONE, VIEW)?;
-            admin.update(&reference, json!({"delegate_to": kept})).map(drop)
+            admin.update(&reference, change).map(drop)
         })?;
         Ok(())
     }
@@ -161,16 +205,22 @@ impl SimulatedGrid {
     /// # Errors
     /// The password file cannot be written.
     pub(super) fn inject(&self, fault: Fault) -> anyhow::Result<()> {
+        self.clear()?;
         self.grid.faults().replace(Some(fault));
-        self.correct_passwords()
+        Ok(())
     }
 
     /// Changes the passwords at the grid; no file is changed, and open sessions end. The fault before ends.
-    pub(super) fn change_passwords(&self) {
+    ///
+    /// # Errors
+    /// What was held back before cannot be let go.
+    pub(super) fn change_passwords(&self) -> anyhow::Result<()> {
         self.grid.faults().replace(None);
+        self.release()?;
         self.grid.set_password(ADMIN, &admin_password(true));
         self.grid.set_password(ACCOUNT, &password(self.next_password()));
         self.grid.expire_sessions();
+        Ok(())
     }
 
     /// Ends all faults.
@@ -179,6 +229,7 @@ impl SimulatedGrid {
     /// The password file cannot be written.
     pub(super) fn clear(&self) -> anyhow::Result<()> {
         self.grid.faults().clear();
+        self.release()?;
         self.correct_passwords()
     }
 
@@ -247,7 +298,7 @@ mod tests {
         assert_eq!(read(), "sandbox-0");
         grid.clear().unwrap();
         assert_eq!(read(), "sandbox-0", "nothing was wrong");
-        grid.change_passwords();
+        grid.change_passwords().unwrap();
         assert_eq!(read(), "sandbox-0");
         grid.clear().unwrap();
         assert_eq!(read(), "sandbox-2");
@@ -262,7 +313,7 @@ mod tests {
         grid.inject(Fault::Unavailable).unwrap();
         grid.inject(Fault::LoginPage).unwrap();
         assert_eq!((in_force(), read().as_str()), (vec![Fault::LoginPage], "sandbox-0"));
-        grid.change_passwords();
+        grid.change_passwords().unwrap();
         assert_eq!(
             (in_force(), read().as_str()),
             (vec![], "sandbox-0"),
@@ -270,6 +321,28 @@ mod tests {
         );
         grid.inject(Fault::Unavailable).unwrap();
         assert_eq!((in_force(), read().as_str()), (vec![Fault::Unavailable], "sandbox-2"));
+    }
+
+    /// A grid with a delegation to all sites, as the daemons have made it.
+    async fn delegating(folder: &Path) -> SimulatedGrid {
+        let grid = started(folder).await;
+        let entries = Site::ALL.map(|site| json!({"name": site.name_server(), "address": site.dns()}));
+        let zone = json!({"fqdn": ZONE, "view": VIEW, "delegate_to": entries});
+        grid.grid.edit(|admin| admin.create("zone_delegated", zone)).unwrap();
+        grid
+    }
+
+    #[tokio::test]
+    async fn a_locked_delegation_lacks_one_site_until_the_lock_is_lifted() {
+        let folder = tempfile::tempdir().unwrap();
+        let grid = delegating(folder.path()).await;
+        grid.lock(Site::Eu).unwrap();
+        grid.lock(Site::Eu).unwrap();
+        assert_eq!(grid.delegated(), [Site::Us, Site::Za]);
+        assert_eq!(grid.delegation().unwrap().locked_by.as_deref(), Some(ADMIN));
+        grid.clear().unwrap();
+        assert_eq!(grid.delegation().unwrap().locked_by, None);
+        assert_eq!(grid.delegated(), [Site::Us, Site::Za], "what was taken out is the daemons' to put back");
     }
 
     #[tokio::test]

@@ -104,6 +104,13 @@ async fn unmet(world: &World, state: &State, before: Writes) -> Vec<String> {
             unmet.push(format!("the ZoneDelegation of {site} says {conditions:?}"));
         }
     }
+    for (site, reason) in &state.in_sync {
+        let conditions = world.cluster(*site).delegation_conditions();
+        let said = conditions.get("InSync").and_then(|state| state.split(' ').next_back());
+        if said != Some(reason) {
+            unmet.push(format!("the ZoneDelegation of {site} says {conditions:?}"));
+        }
+    }
     let bad_logins = world.grid.bad_logins();
     if state.bad_logins_at_most.is_some_and(|most| bad_logins > most)
         || state.bad_logins_at_least.is_some_and(|least| bad_logins < least)

@@ -55,6 +55,8 @@ pub(super) struct State {
     pub(super) delegation: Option<BTreeSet<Site>>,
     /// Whether the clusters' ZoneDelegations are `Ready`.
     pub(super) delegation_ready: BTreeMap<Site, bool>,
+    /// What the clusters' ZoneDelegations say of the grid: the reason of `InSync`.
+    pub(super) in_sync: BTreeMap<Site, String>,
     /// The grid may have counted so many bad log-ins at most since the start.
     pub(super) bad_logins_at_least: Option<u64>,
     /// See [`Self::bad_logins_at_least`].
@@ -97,6 +99,8 @@ struct RawState {
     delegation: Option<BTreeSet<Site>>,
     #[serde(default)]
     delegation_ready: BTreeMap<Site, bool>,
+    #[serde(default)]
+    in_sync: BTreeMap<Site, String>,
     bad_logins_at_least: Option<u64>,
     bad_logins_at_most: Option<u64>,
     #[serde(default)]
@@ -162,6 +166,7 @@ impl RawState {
             answers,
             delegation: self.delegation,
             delegation_ready: self.delegation_ready,
+            in_sync: self.in_sync,
             bad_logins_at_least: self.bad_logins_at_least,
             bad_logins_at_most: self.bad_logins_at_most,
             no_writes: self.no_writes,

@@ -6,7 +6,7 @@ use super::header::HEADER;
 use super::nearest::{advice, known_in};
 use super::yaml::{Content, Key, Node};
 use super::{ConfigFile, FileValue};
-use crate::config::catalog::{VARIABLES, Variable};
+use crate::config::catalog::{PROVIDERS, VARIABLES, Variable};
 use crate::config::place::Position;
 
 impl ConfigFile {
@@ -22,6 +22,8 @@ impl ConfigFile {
             let known = !key.name.contains('.') && known_in(section).contains(&key.name.as_str());
             if !known {
                 self.tell(Some(key.at), Some(&path), "is not a known key", advice(section, &key.name));
+            } else if path == PROVIDERS {
+                self.take_instances(node);
             } else if let Some(variable) = setting(&path) {
                 let value = self.take_value(variable, &path, node);
                 self.values.insert(variable.name, value);
@@ -59,7 +61,7 @@ impl ConfigFile {
         true
     }
 
-    fn take_value(&mut self, variable: &Variable, path: &str, node: &Node) -> FileValue {
+    pub(super) fn take_value(&mut self, variable: &Variable, path: &str, node: &Node) -> FileValue {
         let before = self.problems.len();
         let content = self.take_content(variable.form, path, node);
         FileValue { at: node.at, content, flawed: self.problems.len() > before }

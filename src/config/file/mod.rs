@@ -4,8 +4,10 @@
 //! once, each with its line. What a value means is for the same readers to say that read the environment.
 
 mod header;
+mod instances;
 mod keys;
-mod nearest;
+pub(super) mod nearest;
+mod publish;
 mod take;
 #[cfg(test)]
 mod tests;
@@ -20,9 +22,11 @@ use std::sync::Arc;
 use super::catalog::{ZONE_KEYS, variable};
 use super::place::{FilePlace, Place, Position};
 use super::problem::Problem;
-use super::value::{Value, number};
+use super::value::{Value, ZoneValue, number};
 
 pub use header::{API_VERSION, KIND};
+pub(super) use instances::{Instance, Within};
+pub(super) use publish::PublishEntry;
 
 /// A ConfigMap holds no more (1 MiB), and a file for a thousand zones has a tenth of it.
 const MAX_BYTES: u64 = 1 << 20;
@@ -34,6 +38,10 @@ const MAX_PROBLEMS: usize = 100;
 pub(super) struct ConfigFile {
     name: Arc<str>,
     values: BTreeMap<&'static str, FileValue>,
+    /// The listed providers; nothing if the key is not there.
+    instances: Option<Vec<Instance>>,
+    /// Set if this is only what one listed provider has.
+    within: Option<Within>,
     problems: Vec<Problem>,
     /// Whether nothing of it could be understood.
     unread: bool,
@@ -73,6 +81,8 @@ pub(super) struct ZoneEntry {
     pub(super) at: Position,
     /// In the order of [`ZONE_KEYS`].
     pub(super) fields: [String; 3],
+    /// The places at which it is published, if they are listed.
+    pub(super) publish: Option<Vec<PublishEntry>>,
 }
 
 impl ConfigFile {
@@ -106,7 +116,14 @@ impl ConfigFile {
     }
 
     fn new(name: &str) -> Self {
-        Self { name: name.into(), values: BTreeMap::new(), problems: Vec::new(), unread: false }
+        Self {
+            name: name.into(),
+            values: BTreeMap::new(),
+            instances: None,
+            within: None,
+            problems: Vec::new(),
+            unread: false,
+        }
     }
 
     /// What the file says of a setting.
@@ -114,10 +131,11 @@ impl ConfigFile {
         self.values.get(name)
     }
 
-    /// Whether it makes a setting below `section`.
-    pub(super) fn has_section(&self, section: &str) -> bool {
+    /// Where it makes its first setting below `section`, if it does.
+    pub(super) fn section(&self, section: &str) -> Option<Position> {
         let below = |key: &str| key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
-        self.values.keys().any(|name| variable(name).key.is_some_and(below))
+        let within = self.values.iter().filter(|(name, _)| variable(name).key.is_some_and(below));
+        within.map(|(_, value)| value.at).min()
     }
 
     pub(super) fn problems(&self) -> &[Problem] {
@@ -134,8 +152,14 @@ impl ConfigFile {
 
     /// The place of a setting of this file.
     pub(super) fn place_of(&self, name: &'static str, at: Position) -> Place {
-        let key = variable(name).key.map(str::to_owned);
+        let key = self.key_of(name);
         Place::File(FilePlace { file: Arc::clone(&self.name), at: Some(at), key, variable: Some(name) })
+    }
+
+    /// The place of a key that is none of a variable.
+    pub(super) fn place_at(&self, key: impl Into<String>, at: Position) -> Place {
+        let key = Some(key.into());
+        Place::File(FilePlace { file: Arc::clone(&self.name), at: Some(at), key, variable: None })
     }
 
     /// The place of an element of a list, which `index` counts from 0.
@@ -220,7 +244,11 @@ impl FileValue {
                     .iter()
                     .map(|zone| {
                         let [parent, name, ttl] = &zone.fields;
-                        [trimmed(parent), trimmed(name), number(ttl).unwrap_or_else(|| ttl.clone())]
+                        let ttl = number(ttl).unwrap_or_else(|| ttl.clone());
+                        ZoneValue {
+                            fields: [trimmed(parent), trimmed(name), ttl],
+                            publish: zone.publish.iter().flatten().map(PublishEntry::value).collect(),
+                        }
                     })
                     .collect(),
             ),
@@ -242,6 +270,10 @@ impl ZoneEntry {
 fn read(path: &Path) -> Result<String, String> {
     let cannot = |error: io::Error| format!("cannot be read ({error})");
     let mut bytes = Vec::new();
+    // A pipe would be waited for.
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(cannot(io::Error::other("it is no regular file")));
+    }
     File::open(path).map_err(cannot)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err("is larger than 1 MiB".to_owned());

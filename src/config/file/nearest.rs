@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::header::HEADER;
-use crate::config::catalog::VARIABLES;
+use crate::config::catalog::{PROVIDERS, VARIABLES};
 
 /// Below it two words only share letters (Jaro-Winkler on lower case: `gridHots` has 0.98, `color` to `level` 0.6).
 const ALIKE: f64 = 0.83;
@@ -21,7 +21,8 @@ pub(super) fn known_in(section: &str) -> Vec<&'static str> {
         rest.split('.').next()
     });
     let mut seen = BTreeSet::new();
-    header.chain(below).filter(|name| seen.insert(*name)).collect()
+    let listed = Some(PROVIDERS).filter(|_| section.is_empty());
+    header.chain(below).chain(listed).filter(|name| seen.insert(*name)).collect()
 }
 
 /// What to do about `name`, which is no key of `section`: what is the same but for capitals or its place comes before what
@@ -39,7 +40,7 @@ pub(super) fn advice(section: &str, name: &str) -> String {
 }
 
 /// What to do about `name`, where only `known` can stand.
-pub(super) fn advice_of(name: &str, known: &[&'static str]) -> String {
+pub(in crate::config) fn advice_of(name: &str, known: &[&str]) -> String {
     match nearest(name, known)[..] {
         [] => format!("known here: {}", known.join(", ")),
         ref meant => format!("did you mean {}?", meant.join(" or ")),
@@ -47,7 +48,7 @@ pub(super) fn advice_of(name: &str, known: &[&'static str]) -> String {
 }
 
 /// Those of `known` that `name` is a part of or the other way round; if there are none, the one most like it, if one is.
-fn nearest(name: &str, known: &[&'static str]) -> Vec<&'static str> {
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let name = name.to_lowercase();
     let is_part = |candidate: &&&str| {
         let candidate = candidate.to_lowercase();

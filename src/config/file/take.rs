@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::nearest::advice_of;
 use super::yaml::{Content as Yaml, Node};
 use super::{ConfigFile, Content, Element, ZoneEntry};
-use crate::config::catalog::{Form, ZONE_KEYS};
+use crate::config::catalog::{Form, PUBLISH, ZONE_KEYS};
 use crate::config::problem::quoted;
 use crate::config::value::Value;
 
@@ -49,14 +49,20 @@ impl ConfigFile {
             return None;
         };
         let mut fields = [const { None }; ZONE_KEYS.len()];
+        let mut publish = None;
         let mut seen = BTreeMap::new();
         for (key, value) in entries {
             let path = format!("{path}.{}", key.name);
             if self.is_repeated(&mut seen, key, &path) {
                 continue;
             }
+            if key.name == PUBLISH {
+                publish = self.take_publish(&path, value);
+                continue;
+            }
             let Some(place) = ZONE_KEYS.iter().position(|known| *known == key.name) else {
-                self.tell(Some(key.at), Some(&path), "is not a known key", advice_of(&key.name, &ZONE_KEYS));
+                let known = [ZONE_KEYS.as_slice(), &[PUBLISH]].concat();
+                self.tell(Some(key.at), Some(&path), "is not a known key", advice_of(&key.name, &known));
                 continue;
             };
             fields[place] = Some(self.take_field(ZONE_KEYS[place], &path, value));
@@ -68,7 +74,7 @@ impl ConfigFile {
             }
         }
         let [Some(Some(parent)), Some(Some(zone)), Some(Some(ttl))] = fields else { return None };
-        Some(ZoneEntry { index, at: node.at, fields: [parent, zone, ttl] })
+        Some(ZoneEntry { index, at: node.at, fields: [parent, zone, ttl], publish })
     }
 
     /// Nothing if it was refused.

@@ -7,8 +7,10 @@ use kube::{Api, ResourceExt};
 
 use super::group::Served;
 use super::live::{EndpointFacts, body, desired, view};
+use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::write::{Need, Write};
+use crate::kube_call::in_time;
 
 /// What became of the DNSEndpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,12 +75,21 @@ pub(crate) async fn apply(
         Need::Wait(until) => return Ok(Applied::Contested { until }),
         Need::Write => {
             let api: Api<DnsEndpoint> = Api::namespaced(context.client.clone(), &key.namespace);
+            if endpoint.is_none() && is_taken(&api, &key, &uid).await? {
+                return Ok(Applied::Foreign);
+            }
             let write = Write { what: WHAT, key: &key, status: None, desired: wanted, live, now };
             context.writer.apply(write, &api, &body(&object, endpoint), view).await?;
             tracing::info!(gslb = %gslb.id(), "Published records.");
         }
     }
     Ok(Applied::Published)
+}
+
+/// Whether somebody else made an object of this name that no watch has shown yet: an apply would take it over.
+async fn is_taken(api: &Api<DnsEndpoint>, key: &Key, uid: &str) -> kube::Result<bool> {
+    let found = in_time(api.get_metadata_opt(&key.name)).await?;
+    Ok(found.is_some_and(|found| !EndpointFacts::of_metadata(found.metadata).is_for(uid)))
 }
 
 /// The spec as written if it was accepted, else the one that goes on; `None`: none was ever accepted.

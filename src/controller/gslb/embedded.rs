@@ -15,6 +15,7 @@ use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::facts::embedded::{Embedded, desired, spec, view};
 use crate::controller::write::{Live, Need, Write};
+use crate::controller::{NO_ANSWER, answer};
 use crate::kube_call::in_time;
 
 /// Name of this kind of write.
@@ -168,18 +169,11 @@ fn failed(error: kube::Error, key: &Key) -> Failed {
             ReferenceProblem::RefusedIngress { key, answer: status.message.clone() }.into()
         }
         error => {
-            let answer = match &error {
-                kube::Error::Api(status) => status.message.clone(),
-                // Its text may differ with every try, and each difference would be written to the status.
-                _ => NO_ANSWER.to_owned(),
-            };
-            let problem = ReferenceProblem::UnwrittenIngress { key, answer };
+            let problem = ReferenceProblem::UnwrittenIngress { key, answer: answer(&error) };
             Failed { problem, error: Some(Box::new(error)) }
         }
     }
 }
-
-const NO_ANSWER: &str = "the API server gave no answer; the log of gslb-bridge says more";
 
 /// A write that is not answered yet; what comes of it is told as soon as it is known.
 pub(crate) fn unanswered(key: &Key) -> Unwritten {

@@ -88,13 +88,13 @@ impl EndpointFacts {
             Ok(object) if is_of_a_gslb(&object.metadata) || is_left_behind(&object.metadata) => {
                 Self::from(object)
             }
-            Ok(object) => Self::foreign(object.metadata),
-            Err(invalid) => Self::foreign(invalid.metadata),
+            Ok(object) => Self::of_metadata(object.metadata),
+            Err(invalid) => Self::of_metadata(invalid.metadata),
         }
     }
 
-    /// One of which only its existence counts.
-    fn foreign(metadata: ObjectMeta) -> Self {
+    /// One of which only counts that it is there, and whose it is.
+    pub(crate) fn of_metadata(metadata: ObjectMeta) -> Self {
         let (owner, marked) = (Owner::read(&metadata), is_marked(&metadata));
         let live = Live::new(metadata.resource_version, &Value::Null);
         Self {

@@ -78,7 +78,9 @@ async fn retire(pass: &Pass, seen: &Legacy, gslb: Served<'_>) -> kube::Result<()
             return Ok(());
         }
     }
-    report::retired(context, gslb, ready(retirement, &key), retirement == Retirement::Abandoned).await
+    report::retired(context, gslb, ready(retirement, &key), retirement == Retirement::Abandoned)
+        .await
+        .map(drop)
 }
 
 /// Whether its status says already that nobody serves it.

@@ -16,6 +16,7 @@ pub(crate) mod twin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::group::Group;
 use gslb_core::publication::{Figures, publish};
 use gslb_crds::marks;
@@ -25,7 +26,7 @@ use kube::{Resource, ResourceExt};
 
 use super::cache::Chain;
 use super::context::Context;
-use super::{PassError, Trigger};
+use super::{PassError, Trigger, answer};
 
 pub(crate) use group::Guarded;
 use group::{Id, Served};
@@ -57,19 +58,15 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
 async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<Action, PassError> {
     let context = &pass.context;
     let id = guarded.id();
-    let gslb = match &guarded.object.0 {
-        Ok(gslb) => Served { group: id.group, gslb },
-        Err(invalid) => {
-            tell_unreadable(context, &guarded, &invalid.error).await;
-            return Ok(Action::await_change());
-        }
-    };
+    let Some(gslb) = read(context, &guarded).await else { return Ok(Action::await_change()) };
     if id.group == Group::Legacy && !migrate::migrate(pass, &guarded, gslb).await? {
         return Ok(Action::await_change());
     }
     if gslb.metadata.deletion_timestamp.is_some() && !has_records(context, gslb) {
-        // Its records are gone, or were left behind, and must not come back while a finalizer holds the object.
-        return Ok(Action::await_change());
+        return match are_left_behind(context, gslb) {
+            true => Ok(Action::await_change()),
+            false => leave(pass, gslb).await,
+        };
     }
     let now = context.now();
     let (zones, members) = (context.served_zones(), context.fleet.members());
@@ -95,7 +92,8 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
         context.metrics.counted(id.key.clone(), figures);
         let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref(), now).await;
         applied.unwrap_or_else(|error| {
-            let why = Chain(&error).to_string();
+            let why = answer(&error);
+            tracing::warn!(gslb = %id, error = %Chain(&error), "A DNSEndpoint could not be written.");
             failed = Some(error);
             apply::Applied::Refused { why }
         })
@@ -105,16 +103,34 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     if applied == apply::Applied::Foreign && is_handed_over(&seen, &twins, now) {
         return Ok(Action::requeue(HAND_OVER_PAUSE));
     }
-    report::report(context, gslb, &seen, &publication, &applied, now).await?;
+    let told = report::report(context, gslb, &seen, &publication, &applied, now).await?;
     pass.progress.tick();
     if let Some(error) = failed {
         return Err(error.into());
     }
     let again = unwritten.and_then(|unwritten| unwritten.again);
-    let look_again = seen.look_again.into_iter().chain(applied.contested_until()).chain(again).min();
+    let look_again = [seen.look_again, applied.contested_until(), again, told].into_iter().flatten().min();
     let look_again = look_again.map(|at| at.duration_since(now));
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     Ok(next(pass, look_again))
+}
+
+/// Whether its records were left to go on without it.
+fn are_left_behind(context: &Context, gslb: Served<'_>) -> bool {
+    context.endpoints.get(&gslb.key()).is_some_and(|facts| facts.owner.is_none() && facts.marked)
+}
+
+/// The end of a Gslb that a finalizer of somebody else holds: its records are gone and must not come back. Its hosts are
+/// free for others.
+async fn leave(pass: &super::Pass, gslb: Served<'_>) -> Result<Action, PassError> {
+    let context = &pass.context;
+    super::inputs::hand_over(context, &pass.triggers, &gslb.id());
+    let message =
+        "it is deleted, and its records are gone; the object stays until its finalizers are removed";
+    let ready = Condition::bad(ConditionKind::Ready, "Deleted", message);
+    let again = report::retired(context, gslb, ready, true).await?;
+    let pause = again.map(|at| Duration::try_from(at.duration_since(context.now())).unwrap_or_default());
+    Ok(pause.map_or_else(Action::await_change, Action::requeue))
 }
 
 fn has_records(context: &Context, gslb: Served<'_>) -> bool {
@@ -122,13 +138,29 @@ fn has_records(context: &Context, gslb: Served<'_>) -> bool {
     context.endpoints.get(&gslb.key()).is_some_and(|facts| facts.belongs_to(&uid))
 }
 
-/// Tells once what is wrong with a Gslb that does not parse.
-async fn tell_unreadable(context: &Context, guarded: &Guarded, error: &str) {
+/// The Gslb. What is wrong with one that does not parse is told once.
+async fn read<'a>(context: &Context, guarded: &'a Guarded) -> Option<Served<'a>> {
     let id = guarded.id();
+    let told = (unreadable(id.group), id.key.clone());
+    let error = match &guarded.object.0 {
+        Ok(gslb) => {
+            context.announcer.calm(told.0, &told.1);
+            return Some(Served { group: id.group, gslb });
+        }
+        Err(invalid) => &invalid.error,
+    };
     let note = format!("this Gslb cannot be read, so nothing of it changes: {error}; correct it");
     tracing::warn!(gslb = %id, error, "A Gslb cannot be read.");
-    let told = (report::what(id.group), id.key);
     context.announcer.warn(told, "Unreadable", note, &guarded.object_ref(&guarded.group)).await;
+    None
+}
+
+/// Name under which it is remembered that a Gslb cannot be read.
+pub(crate) fn unreadable(group: Group) -> &'static str {
+    match group {
+        Group::Canonical => "unreadable Gslb",
+        Group::Legacy => "unreadable legacy Gslb",
+    }
 }
 
 /// Whether the records are still those of the retired twin, and about to be handed over: that is no trouble yet.

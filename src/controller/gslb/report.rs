@@ -30,7 +30,8 @@ pub(crate) fn what(group: Group) -> &'static str {
     }
 }
 
-/// Writes the status if it says something new, and one event per transition.
+/// Writes the status if it says something new, and one event per transition. Gives when to look again, if somebody else
+/// keeps changing the status.
 pub(crate) async fn report(
     context: &Context,
     gslb: Served<'_>,
@@ -38,13 +39,13 @@ pub(crate) async fn report(
     publication: &Publication,
     applied: &Applied,
     now: Timestamp,
-) -> kube::Result<()> {
+) -> kube::Result<Option<Timestamp>> {
     let (key, what) = (gslb.key(), what(gslb.group));
     if told_before(&gslb) && publication.hosts.iter().any(|host| host.decision.is_none()) {
         // A restart, or a new host: what was told stands for the seconds until the peers have been heard.
-        return Ok(());
+        return Ok(None);
     }
-    let conditions = with_outcome(&publication.conditions, applied, &gslb.id());
+    let conditions = with_outcome(&publication.conditions, applied, seen, &gslb.id());
     let live_conditions = gslb.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, events) =
@@ -57,13 +58,13 @@ pub(crate) async fn report(
 }
 
 /// Says of a legacy Gslb that it is not served any more; what its status said of health and answers is over. An event
-/// only if `news`: nothing else has told it.
+/// only if `news`: nothing else has told it. Also for a Gslb of any group whose end has come.
 pub(crate) async fn retired(
     context: &Context,
     gslb: Served<'_>,
     ready: Condition,
     news: bool,
-) -> kube::Result<()> {
+) -> kube::Result<Option<Timestamp>> {
     let (key, now) = (gslb.key(), context.now());
     let before = gslb.status.clone().unwrap_or_default();
     let generation = gslb.metadata.generation;
@@ -89,13 +90,14 @@ async fn tell(
     status: &GslbStatus,
     events: &[Event],
     now: Timestamp,
-) -> kube::Result<()> {
+) -> kube::Result<Option<Timestamp>> {
     let (key, what) = (gslb.key(), what(gslb.group));
     let desired = json!(status);
     let shown = json!(gslb.status);
     let live = Live::new(gslb.resource_version(), &shown);
     let object = gslb.object_reference();
-    if context.writer.need(what, &key, &desired, Some(&live), now) == Need::Write {
+    let need = context.writer.need(what, &key, &desired, Some(&live), now);
+    if need == Need::Write {
         let body = json!({
             "apiVersion": gslb.api_version(), "kind": Gslb::kind(&()),
             "metadata": {"name": key.name, "uid": gslb.uid()}, "status": &desired,
@@ -104,10 +106,10 @@ async fn tell(
         let written = write_status(context, gslb.group, write, &body).await;
         // The events are not told again, so they go out whatever became of the status.
         context.announcer.publish(events, &object).await;
-        return unless_gone(written).map(drop);
+        return unless_gone(written).map(|_| None);
     }
     context.announcer.publish(events, &object).await;
-    Ok(())
+    Ok(need.until())
 }
 
 async fn write_status(context: &Context, group: Group, write: Write<'_>, body: &Value) -> kube::Result<()> {
@@ -130,8 +132,8 @@ fn told_before(gslb: &Gslb) -> bool {
     told.is_some() && told == gslb.metadata.generation
 }
 
-/// `Ready` is about what was really published.
-fn with_outcome(conditions: &[Condition], applied: &Applied, gslb: &Id) -> Vec<Condition> {
+/// `Ready` is about what was really published, and `Serving` is not true of what nobody answers.
+fn with_outcome(conditions: &[Condition], applied: &Applied, seen: &Seen<'_>, gslb: &Id) -> Vec<Condition> {
     let key = &gslb.key;
     let mut conditions = conditions.to_vec();
     let (reason, message) = match applied {
@@ -156,8 +158,15 @@ fn with_outcome(conditions: &[Condition], applied: &Applied, gslb: &Id) -> Vec<C
             ),
         ),
     };
-    conditions.retain(|condition| condition.kind != ConditionKind::Ready);
-    conditions.push(Condition::bad(ConditionKind::Ready, reason, message));
+    let unanswered = match applied {
+        Applied::Foreign => true,
+        Applied::Refused { .. } => seen.endpoint.is_none(),
+        Applied::Published | Applied::Nothing | Applied::Twin | Applied::Contested { .. } => false,
+    };
+    let untrue = |kind| kind == ConditionKind::Ready || (unanswered && kind == ConditionKind::Serving);
+    for condition in conditions.iter_mut().filter(|condition| untrue(condition.kind)) {
+        *condition = Condition::bad(condition.kind, reason, message.clone());
+    }
     conditions
 }
 

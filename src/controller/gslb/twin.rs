@@ -1,6 +1,6 @@
 //! Whether a Gslb serves its name, or the one of the same name in the other group does.
 
-use gslb_core::group::{Group, Twin, serving};
+use gslb_core::group::{Group, OTHER_GROUP_SERVES, Twin, serving};
 use gslb_crds::marks;
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
@@ -35,6 +35,7 @@ impl Twins {
             publishes: endpoint
                 .as_ref()
                 .is_some_and(|facts| facts.belongs_to(&gslb.uid().unwrap_or_default())),
+            yields: yields(gslb),
             retired: is_retired(gslb),
         };
         let serves = serving(twin(gslb), twin(&other)) == id.group;
@@ -45,6 +46,14 @@ impl Twins {
             created: created.into_iter().chain(self::created(&other)).min(),
         }
     }
+}
+
+/// Whether its status says that the other one serves.
+fn yields(gslb: &Guarded) -> bool {
+    let read = gslb.read();
+    let conditions =
+        read.iter().filter_map(|gslb| gslb.gslb.status.as_ref()).flat_map(|status| &status.conditions);
+    conditions.into_iter().any(|condition| condition.reason == OTHER_GROUP_SERVES)
 }
 
 fn created(gslb: &Guarded) -> Option<Timestamp> {

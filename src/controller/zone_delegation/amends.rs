@@ -7,7 +7,7 @@ use gslb_crds::ProviderChange;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::desk::Memory;
+use super::memory::Memory;
 use super::provide::{Stop, Visit, complete, object_ref};
 
 /// Reason of the event about what was put back.
@@ -69,6 +69,7 @@ fn proposal(visit: &Visit<'_>, lost: &Value, observed: &Presence) -> Proposal {
         object: object_ref(visit.object),
         why: format!("others lost this by a write of this cluster to delegation {zone} at the same moment"),
         provider: visit.provider.id().to_string(),
+        view: visit.outlet.view().map(str::to_owned),
         zone: zone.to_string(),
         action: if observed.delegation().is_some() { Action::Replace } else { Action::Create },
         before: None,

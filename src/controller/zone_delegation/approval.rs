@@ -12,7 +12,7 @@ use gslb_provider_contract::{Approval, Held, ProviderError, Scope};
 use kube::Api;
 
 use super::amends;
-use super::desk::{Memory, takes_out};
+use super::memory::{Memory, takes_out};
 use super::provide::{Stop, Visit, change_of, complete, proposal};
 use crate::audit::{AuditError, read};
 
@@ -161,7 +161,7 @@ async fn over(
     complete(visit, pending, verdict).await
 }
 
-/// The last entries of the log about a zone: an earlier run may have made them.
+/// The last entries of the log about a place of a zone: an earlier run may have made them.
 #[derive(Default)]
 struct Last {
     entry: Option<ProviderChange>,
@@ -170,11 +170,11 @@ struct Last {
 }
 
 async fn recall(visit: &Visit<'_>) -> Result<Last, AuditError> {
-    let (zone, provider) =
-        (visit.desired.claimant().zone().name().to_string(), visit.provider.id().to_string());
+    let zone = visit.desired.claimant().zone().name().as_str();
     let last = |last: &mut Last, object: Result<ProviderChange, _>| {
         if let Ok(object) = object
-            && (&object.spec.intent.change.zone, &object.spec.intent.change.provider) == (&zone, &provider)
+            && object.spec.intent.change.zone == zone
+            && visit.outlet.holds(&object.spec.intent.change)
         {
             if change_of(&object.spec.intent).is_some() {
                 last.change = Some(object.clone());

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use kube::Resource;
 use kube::runtime::events::EventType;
 
-use super::Memory;
+use super::memory::Memory;
 use super::prove::{self, Reach, Words};
 use crate::controller::context::Context;
 use crate::controller::{Pass, Trigger};
@@ -50,11 +50,11 @@ impl Schedule {
     }
 }
 
-/// Whether the provider has to be read because a member was missing there.
-pub(super) fn doubts_provider(pass: &Pass, zone: &Zone, memory: &Memory, now: Timestamp) -> bool {
+/// Whether the provider of a place has to be read because a member was missing there. `due`: members are looked for.
+pub(super) fn doubts_provider(pass: &Pass, zone: &Zone, place: usize, memory: &Memory, due: bool) -> bool {
     // One that fails is read when it is due; it may be the log-in that fails.
-    let rests = memory.failures > 0 || !memory.discovery.is_due(now);
-    !rests && pass.context.fleet.asks_for(zone.name(), Source::Provider)
+    let rests = memory.failures > 0 || !due;
+    !rests && pass.context.fleet.asks_for(zone.name(), Source::Provider(place))
 }
 
 /// What one pass learns of a zone's members. Does nothing where the configuration lists them.
@@ -63,77 +63,79 @@ pub(super) struct Discovery<'a> {
     object: &'a ZoneDelegation,
     zone: &'a Zone,
     found: bool,
+    /// Whether the parent is asked for members in this pass. What a proof hears from it does not count then.
     due: bool,
-    /// Whether the parent was asked in this pass: what it says counts once.
-    asked: bool,
 }
 
 impl<'a> Discovery<'a> {
-    pub(super) fn begin(pass: &'a Pass, object: &'a ZoneDelegation, zone: &'a Zone, memory: &Memory) -> Self {
+    pub(super) fn begin(
+        pass: &'a Pass,
+        object: &'a ZoneDelegation,
+        zone: &'a Zone,
+        schedule: &Schedule,
+    ) -> Self {
         let found = pass.context.fleet.is_found();
         if found && fleet::keep(&pass.context) {
             pass.triggers.send(Trigger::AllGslbs);
         }
-        let due = found && memory.discovery.is_due(pass.context.now());
-        Self { pass, object, zone, found, due, asked: false }
+        let due = found && schedule.is_due(pass.context.now());
+        Self { pass, object, zone, found, due }
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.due
     }
 
     /// Asks the parent's servers, if that is due: those that one resolver names, and if none of them says anything
     /// that counts, those that any does (F-43).
-    pub(super) async fn look(&mut self) {
+    pub(super) async fn look(&self) {
         if !self.due {
             return;
         }
-        let context = &self.pass.context;
-        let mut words = prove::ask_parent(context, self.zone, Reach::OneResolver).await;
+        let client = self.pass.context.questions.client();
+        let mut words = prove::ask_parent(client, self.zone, Reach::OneResolver).await;
         if sighting(&words) == Sighting::Silent {
-            words = prove::ask_parent(context, self.zone, Reach::EveryResolver).await;
+            words = prove::ask_parent(client, self.zone, Reach::EveryResolver).await;
         }
-        self.hear_parent(&words).await;
+        hear(self.pass, self.object, self.zone, Source::Parent, &sighting(&words)).await;
     }
 
-    pub(super) async fn hear_parent(&mut self, words: &Words) {
-        if !self.asked {
-            self.hear(Source::Parent, &sighting(words)).await;
-        }
-        self.asked = true;
-    }
-
-    /// Takes in a read at the provider, if one was made.
-    pub(super) async fn hear_provider(&self, sighting: Option<Sighting>) {
-        if let Some(sighting) = sighting {
-            self.hear(Source::Provider, &sighting).await;
-        }
-    }
-
-    /// Plans the next look.
-    pub(super) fn end(&self, memory: &mut Memory) {
+    /// Plans the next look. `places`: at how many of them providers hold the delegation. `asked`: whether the parent was
+    /// asked in this pass.
+    pub(super) fn end(&self, schedule: &mut Schedule, places: usize, asked: bool) {
         let context = &self.pass.context;
         let wants = |source| context.fleet.asks_for(self.zone.name(), source);
-        let soon = wants(Source::Parent) || wants(Source::Provider);
-        if self.found && (self.asked || (soon && memory.discovery.hurried == 0)) {
+        let soon = wants(Source::Parent) || (0..places).map(Source::Provider).any(wants);
+        if self.found && (asked || self.due || (soon && schedule.hurried == 0)) {
             let period = context.settings.periods.zone_delegation;
-            memory.discovery.looked(soon, period, context.now());
-        }
-    }
-
-    async fn hear(&self, source: Source, sighting: &Sighting) {
-        if !self.found {
-            return;
-        }
-        let context = &self.pass.context;
-        let moves = context.fleet.hear(self.zone.name(), source, sighting);
-        if fleet::keep(context) {
-            self.pass.triggers.send(Trigger::AllGslbs);
-        }
-        for moved in moves {
-            tell(context, self.object, self.zone, &moved).await;
+            schedule.looked(soon, period, context.now());
         }
     }
 }
 
+/// Takes in a read of a zone's delegation. Does nothing where the configuration lists the members.
+pub(super) async fn hear(
+    pass: &Pass,
+    object: &ZoneDelegation,
+    zone: &Zone,
+    source: Source,
+    sighting: &Sighting,
+) {
+    let context = &pass.context;
+    if !context.fleet.is_found() {
+        return;
+    }
+    let moves = context.fleet.hear(zone.name(), source, sighting);
+    if fleet::keep(context) {
+        pass.triggers.send(Trigger::AllGslbs);
+    }
+    for moved in moves {
+        tell(context, object, zone, &moved).await;
+    }
+}
+
 /// What the parent's servers say together.
-fn sighting(words: &Words) -> Sighting {
+pub(super) fn sighting(words: &Words) -> Sighting {
     let words = words.values().flatten();
     let words =
         words.map(|word| Sighting::of_reply(word.rcode, word.authoritative, word.name_servers.clone()));

@@ -1,43 +1,57 @@
 //! The end of a ZoneDelegation: this cluster's part is withdrawn if the spec asks for it, then the object may go.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
-use gslb_core::delegation::DesiredDelegation;
-use gslb_core::reply::rcode;
+use gslb_core::outlet::summary;
 use gslb_crds::{ZoneDelegation, marks};
-use gslb_provider_contract::Provider;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
-use super::desk::{Asked, Asking, Memory, Standing};
-use super::prove::{self, Reach};
-use super::standing::IN_SYNC;
-use super::{ZONE_TAKEN, accept, asked, next, report, servers, shared, visit};
+use super::desk::About;
+use super::errand::{self, Aim, Errand};
+use super::memory::{Asking, Memory};
+use super::standing::{IN_SYNC, told};
+use super::{ZONE_TAKEN, accept, next, report, servers};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::write::FIELD_MANAGER;
-use crate::controller::{Pass, PassError, Provision};
+use crate::controller::{Pass, PassError};
 use crate::kube_call::in_time;
-use crate::question::Referral;
+use crate::providers::Place;
 
 /// How often a withdrawal that is not done is looked at again. No outside reference.
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// Withdraws this cluster's part if the spec asks for it, then lets the object go. Needs no address of our own.
-pub(super) async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassError> {
+pub(super) async fn finalize(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> Result<Action, PassError> {
     let context = &pass.context;
     if !object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
         return Ok(Action::await_change());
     }
     let mut version = object.resource_version();
-    let left = match (object.spec.do_finalize, &pass.provider, accept(context, object)) {
-        (true, Some(provision), Ok((claimant, _))) => {
-            if let Some(again) = withdraw(pass, provision, object, claimant.clone()).await? {
+    let accepted = accept(context, object);
+    let places = match &accepted {
+        Ok((claimant, _)) => pass.providers.places(&context.settings, claimant.zone().name()),
+        Err(_) => Vec::new(),
+    };
+    let about = About { name: object.name_any(), uid: object.metadata.uid.clone() };
+    // Whoever still works on a place asks for another pass when he is done.
+    if !object.spec.do_finalize && places.iter().any(|place| pass.zones.is_in_work(&about, place.number)) {
+        return Ok(Action::await_change());
+    }
+    let publishes = pass.providers.are_any();
+    let left = match (object.spec.do_finalize, publishes, accepted) {
+        (true, true, Ok(_)) if places.is_empty() => {
+            Some("it is published nowhere, as no provider is named for its zone".to_owned())
+        }
+        (true, true, Ok((claimant, _))) => {
+            if let Some(again) = withdraw(pass, object, &claimant, &places).await? {
                 return Ok(again);
             }
             version = tell_withdrawn(context, object, &claimant).await?.or(version);
@@ -45,16 +59,16 @@ pub(super) async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Act
         }
         // The older object stands for the zone, and keeps the entry.
         (_, _, Err(refused)) if refused.reason == ZONE_TAKEN => None,
-        (true, Some(_), Err(refused)) => Some(format!("its zone is not accepted ({})", refused.message)),
-        (true, None, _) => Some("no provider is configured".to_owned()),
-        (false, Some(_), _) => Some("doFinalize is false".to_owned()),
-        (false, None, _) => None,
+        (true, true, Err(refused)) => Some(format!("its zone is not accepted ({})", refused.message)),
+        (true, false, _) => Some("no provider is configured".to_owned()),
+        (false, true, _) => Some("doFinalize is false".to_owned()),
+        (false, false, _) => None,
     };
     if let Some(reason) = left {
         let note = format!(
             "deleted, but {reason}, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes"
         );
-        let what = (report::WHAT, Key::of(object));
+        let what = (report::WHAT, Key::of(&**object));
         context.announcer.warn(what, "DelegationLeft", note, &object.object_ref(&())).await;
     }
     release(context, object, version).await?;
@@ -62,70 +76,51 @@ pub(super) async fn finalize(pass: &Pass, object: &ZoneDelegation) -> Result<Act
     Ok(Action::await_change())
 }
 
-/// Withdraws this cluster's part. Gives when to look again if that is not done yet.
+/// Withdraws this cluster's part from all places. Gives when to look again if that is not done yet.
 async fn withdraw(
-    pass: &Pass,
-    (provider, log): &Provision,
-    object: &ZoneDelegation,
-    claimant: Claimant,
+    pass: &Arc<Pass>,
+    object: &Arc<ZoneDelegation>,
+    claimant: &Claimant,
+    places: &[Place],
 ) -> Result<Option<Action>, PassError> {
     let context = &pass.context;
-    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
+    let about = About { name: object.name_any(), uid: object.metadata.uid.clone() };
     context.glue.hurry(claimant.zone().name(), context.now());
-    let servers = servers(context, claimant.zone(), &claimant, &BTreeSet::new());
-    let asked = Asked { withdrawn: true, ..asked(pass, provider, object, &claimant, BTreeSet::new()) };
-    if memory.provider_is_due(&asked, context.now()) {
-        let desired = shared(provider, DesiredDelegation::withdrawn(claimant.clone()), &asked);
-        memory.asked = Some(asked);
-        visit(pass, (provider, log), object, &desired, Some(PERIOD), &mut memory).await;
-        pass.zones.keep(&object.name_any(), memory.clone());
-    }
-    let mut standing = memory.standing.clone();
-    if standing.as_ref().is_some_and(|standing| standing.withdrawn)
-        && let Some(doubt) = doubt(context, &**provider, &claimant, &memory).await
-    {
-        let still = Condition::bad(ConditionKind::InSync, "StillDelegated", doubt);
-        standing = Some(Standing::new(still));
-    }
-    if let Some(Standing { in_sync, .. }) = standing.as_ref().filter(|standing| standing.withdrawn) {
+    let servers = servers(context, claimant.zone(), claimant, &BTreeSet::new());
+    let errand = |place: &Place| Errand {
+        pass: Arc::clone(pass),
+        object: Arc::clone(object),
+        claimant: claimant.clone(),
+        place: place.clone(),
+        aim: Aim::Withdrawn { period: PERIOD },
+        looks_for_members: false,
+    };
+    errand::run_all(pass, places.iter().map(errand).collect()).await;
+    let memories: Vec<_> =
+        places.iter().map(|place| (place, pass.zones.memory(&about, place.number))).collect();
+    let is_idle = |place: &Place| !pass.zones.is_in_work(&about, place.number);
+    let is_over = |(place, memory): &(&Place, Memory)| {
+        is_idle(place) && memory.withdrawal().is_some_and(|standing| standing.withdrawn)
+    };
+    let parts: Vec<_> = memories
+        .iter()
+        .map(|(place, memory)| (&place.outlet, Some(told(&place.outlet, memory.withdrawal()))))
+        .collect();
+    let in_sync = summary(ConditionKind::InSync, &parts);
+    if memories.iter().all(is_over) {
         // No condition will tell any more what stays there.
         if in_sync.reason != IN_SYNC {
-            let (what, note) = ((report::WHAT, Key::of(object)), in_sync.message.clone());
-            context.announcer.warn(what, in_sync.reason, note, &object.object_ref(&())).await;
+            let what = (report::WHAT, Key::of(&**object));
+            context.announcer.warn(what, in_sync.reason, in_sync.message, &object.object_ref(&())).await;
         }
         return Ok(None);
     }
-    let conditions = standing.into_iter().map(|standing| standing.in_sync).collect();
     // What is known of the peers must outlive this process: it decides when the object may go.
-    report::report(context, object, servers, conditions, context.now()).await?;
-    Ok(Some(next(context, &memory, Asking { provider: true, parent: false, members: false })))
-}
-
-/// Why it is not believed that the delegation is gone: an account that lost the right to see a zone is told that there is
-/// none. What we took away ourselves may be served for a while.
-async fn doubt(
-    context: &Context,
-    provider: &dyn Provider,
-    claimant: &Claimant,
-    memory: &Memory,
-) -> Option<String> {
-    if !memory.absent || memory.left || provider.capabilities().own_object {
-        return None;
-    }
-    let words = prove::ask_parent(context, claimant.zone(), Reach::OneResolver).await;
-    let refers = |word: &Referral| word.name_servers.contains(claimant.ns_name());
-    let is_definite = |word: &Referral| matches!(word.rcode, rcode::NO_ERROR | rcode::NX_DOMAIN);
-    let why = if words.values().flatten().any(refers) {
-        "the parent zone's servers still refer to"
-    } else if !words.values().flatten().any(is_definite) && memory.listed_us {
-        "no server of the parent zone says that it is gone, and it had been seen with"
-    } else {
-        return None;
-    };
-    let (zone, ns_name, provider) = (claimant.zone().name(), claimant.ns_name(), provider.id());
-    Some(format!(
-        "{provider} shows no delegation {zone} to this account, but {why} {ns_name}; let the account see the zone, have the provider's services restarted, or set doFinalize to false to let the object go as it is"
-    ))
+    let told = report::report(context, object, servers, vec![in_sync], context.now()).await?;
+    let looks = memories.iter().filter(|(place, _)| is_idle(place));
+    let asking = Asking { provider: true, parent: false };
+    let looks = looks.filter_map(|(_, memory)| memory.next_look(asking));
+    Ok(Some(next(context, looks.chain(told.again))))
 }
 
 /// Tells that this cluster's part is over, where finalizers of others hold the object on: what its status said before
@@ -144,7 +139,8 @@ async fn tell_withdrawn(
     );
     let withdrawn = Condition::bad(ConditionKind::InSync, "Withdrawn", message);
     let servers = servers(context, claimant.zone(), claimant, &BTreeSet::new());
-    report::report(context, object, servers, vec![withdrawn], context.now()).await
+    let told = report::report(context, object, servers, vec![withdrawn], context.now()).await?;
+    Ok(told.version)
 }
 
 fn foreign_finalizers(object: &ZoneDelegation) -> impl Iterator<Item = &String> {

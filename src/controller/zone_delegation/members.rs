@@ -10,12 +10,15 @@ use gslb_core::delegation::Delegation;
 use gslb_core::fleet::{Eviction, Stale};
 use gslb_core::name::GeoTag;
 use gslb_crds::{ZoneDelegation, marks};
+use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::events::EventType;
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
-use super::desk::Memory;
+use super::desk::About;
+use super::memory::Memory;
+use super::places::Places;
 use crate::controller::{Pass, PassError};
 use crate::kube_call::in_time;
 
@@ -59,43 +62,50 @@ pub(super) fn wish(object: &ZoneDelegation) -> Option<&String> {
     object.annotations().get(marks::EVICT)
 }
 
-/// After a visit: tells what came of the wish and takes it away, so that a cluster that comes back is not taken out again.
+/// After a visit: the read that showed the entry may have been the first one, so that it is taken out by the next. What a
+/// visit could not do is told by `InSync`.
+pub(super) fn hurry(pass: &Pass, object: &ZoneDelegation, memory: &mut Memory) {
+    let waits = memory.failures == 0 && !evicted(pass, object, memory).is_empty();
+    if waits && memory.asked.as_ref().is_some_and(|asked| asked.evicted.is_empty()) {
+        memory.next_provider = Some(pass.context.now());
+    }
+}
+
+/// After the places were visited: tells what came of the wish and takes it away, so that a cluster that comes back is not
+/// taken out again.
 pub(super) async fn settle(
     pass: &Pass,
     object: &ZoneDelegation,
-    memory: &mut Memory,
+    places: &Places,
+    about: &About,
 ) -> Result<(), PassError> {
     let Some(wish) = wish(object) else { return Ok(()) };
-    let own_object = match &pass.provider {
-        None => {
-            return refuse_all(
-                pass,
-                object,
-                wish,
-                "no provider is configured, so the delegation is kept by hand; remove the entry there",
-            )
-            .await;
-        }
-        Some((provider, _)) => provider.capabilities().own_object,
-    };
-    if own_object {
+    let providers: Vec<_> = places.all().iter().filter_map(|place| place.provider.as_ref()).collect();
+    if providers.is_empty() {
+        let why = "no provider is configured, so the delegation is kept by hand; remove the entry there";
+        return refuse_all(pass, object, wish, why).await;
+    }
+    if providers.iter().any(|provider| provider.capabilities().own_object) {
         let why = "with external-dns each cluster's records are its own; delete the DNSEndpoint of the lost cluster's zone, or its records at the provider";
         return refuse_all(pass, object, wish, why).await;
     }
-    // Only what was read with this wish in mind says that somebody is gone.
-    let read =
-        memory.failures == 0 && memory.asked.as_ref().is_some_and(|asked| asked.evict.as_ref() == Some(wish));
-    let Some(judged) = judge(pass, object, memory).filter(|_| read) else { return Ok(()) };
-    let waits = judged.values().any(|eviction| matches!(eviction, Eviction::Due(_)));
-    if waits {
-        // The read that showed the entry may be the first one. What a visit could not do is told by `InSync`.
-        if memory.asked.as_ref().is_some_and(|asked| asked.evicted.is_empty()) {
-            memory.next_provider = Some(pass.context.now());
+    let mut answers: BTreeMap<String, Eviction> = BTreeMap::new();
+    for place in places.all() {
+        let memory = pass.zones.memory(about, place.number);
+        let Some(judged) = judge(pass, object, &memory).filter(|_| is_read(&memory, wish)) else {
+            return Ok(());
+        };
+        for (word, eviction) in judged {
+            match eviction {
+                Eviction::Due(_) => return Ok(()),
+                // Refused at one place is refused, though it may not be listed at another.
+                Eviction::Over(_) => drop(answers.entry(word).or_insert(eviction)),
+                Eviction::Refused(_) => drop(answers.insert(word, eviction)),
+            }
         }
-        return Ok(());
     }
     take_away(pass, object, wish).await?;
-    for (word, eviction) in judged {
+    for (word, eviction) in answers {
         match eviction {
             Eviction::Over(tag) => {
                 let note = format!(
@@ -108,6 +118,12 @@ pub(super) async fn settle(
         }
     }
     Ok(())
+}
+
+/// Whether a place was read with the wish in mind: only that says that somebody is gone.
+fn is_read(memory: &Memory, wish: &str) -> bool {
+    let asked = memory.asked.as_ref();
+    memory.failures == 0 && asked.is_some_and(|asked| asked.evict.as_deref() == Some(wish))
 }
 
 async fn refuse_all(pass: &Pass, object: &ZoneDelegation, wish: &str, why: &str) -> Result<(), PassError> {
@@ -139,16 +155,22 @@ async fn take_away(pass: &Pass, object: &ZoneDelegation, wish: &str) -> Result<(
     Ok(())
 }
 
-/// The condition `StaleMember`; has the pass look again while the delegation lists others.
-pub(super) fn stale(pass: &Pass, claimant: &Claimant, memory: &mut Memory) -> Condition {
+/// The condition `StaleMember`, and when to look again while the delegation lists others.
+pub(super) fn stale(
+    pass: &Pass,
+    claimant: &Claimant,
+    places: &Places,
+    about: &About,
+) -> (Condition, Option<Timestamp>) {
     let context = &pass.context;
+    let read = places.all().iter().filter_map(|place| pass.zones.memory(about, place.number).listed);
     let shown = || {
         let names = context.glue.servers(claimant.zone()).into_iter();
         names.filter_map(|(name, _)| tag(claimant.claim(&name))).collect()
     };
-    let listed = memory.listed.clone().unwrap_or_else(shown);
-    let stale = Stale::of(&listed, &context.book.silent(), context.now());
-    let again = context.now().checked_add(LOOK).ok().filter(|_| !listed.is_empty());
-    memory.next_stale = stale.next.into_iter().chain(again).min();
-    stale.condition()
+    let listed: BTreeSet<GeoTag> = read.reduce(|listed, more| &listed | &more).unwrap_or_else(shown);
+    let now = context.now();
+    let stale = Stale::of(&listed, &context.book.silent(), now);
+    let again = now.checked_add(LOOK).ok().filter(|_| !listed.is_empty());
+    (stale.condition(), stale.next.into_iter().chain(again).min())
 }

@@ -5,9 +5,13 @@ mod approval;
 pub(crate) mod corefile;
 mod desk;
 mod discover;
+mod doubt;
+mod errand;
 mod finalize;
 pub(crate) mod live;
 mod members;
+mod memory;
+mod places;
 mod preflight;
 mod prove;
 mod provide;
@@ -24,31 +28,38 @@ use std::time::Duration;
 use gslb_core::claim::Claimant;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::contest::{Seniority, accepted_zones};
-use gslb_core::delegation::{DesiredDelegation, object_name};
 use gslb_core::zone::Zone;
 use gslb_crds::ZoneDelegation;
 use gslb_crds::zone_delegation::DnsServer;
-use gslb_provider_contract::Provider;
+use jiff::Timestamp;
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 
 pub(crate) use desk::Desk;
+pub(crate) use errand::{Job, follow as follow_errands};
 pub(crate) use members::{EVICTED, NOT_EVICTED};
 pub(crate) use zones::bootstrap;
 
 use super::cache::Key;
 use super::context::Context;
 use super::{Pass, PassError, Trigger, cluster};
-use crate::audit::ChangeLog;
-use desk::{Asked, Asking, Memory, Standing};
+use desk::About;
 use discover::Discovery;
 use finalize::{ensure_finalizer, finalize};
-use prove::Reach;
-use provide::Visit;
+use places::Places;
+
+/// Shortest pause before a pass looks again by itself: whatever goes wrong, one zone costs ten passes a second at
+/// most. No outside reference.
+const SHORTEST_LOOK: Duration = Duration::from_millis(100);
 
 /// Reason of a zone that an older object stands for.
 const ZONE_TAKEN: &str = "ZoneTaken";
+
+/// Name under which it is remembered that a ZoneDelegation cannot be read.
+pub(crate) const UNREADABLE: &str = "unreadable ZoneDelegation";
+/// Name under which it is remembered that a provider is not known to be the one it says it is.
+pub(crate) const UNVERIFIED: &str = "unverified provider of a ZoneDelegation";
 
 /// A ZoneDelegation, or what is wrong with it if it does not parse.
 pub(crate) type Guarded = DeserializeGuard<ZoneDelegation>;
@@ -57,7 +68,10 @@ pub(crate) type Guarded = DeserializeGuard<ZoneDelegation>;
 pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<Action, PassError> {
     let context = &pass.context;
     let object = match &guarded.0 {
-        Ok(object) => object,
+        Ok(object) => {
+            context.announcer.calm(UNREADABLE, &Key::of(&*guarded));
+            object
+        }
         Err(invalid) => {
             let held = context.zones.get(&Key::of(&*guarded)).and_then(|facts| facts.zone);
             let goes_on = held.map(|zone| goes_on(&zone)).unwrap_or_default();
@@ -67,17 +81,18 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
                 error = invalid.error,
                 "A ZoneDelegation cannot be read."
             );
-            let what = (report::WHAT, Key::of(&*guarded));
+            let what = (UNREADABLE, Key::of(&*guarded));
             context.announcer.warn(what, "Unreadable", note, &guarded.object_ref(&())).await;
             return Ok(Action::await_change());
         }
     };
+    let object = Arc::new(object.clone());
     let action = if object.metadata.deletion_timestamp.is_some() {
-        finalize(&pass, object).await
+        finalize(&pass, &object).await
     } else {
-        maintain(&pass, object).await
+        maintain(&pass, &object).await
     };
-    let key = Key::of(object);
+    let key = Key::of(&*object);
     // However it ended: what was heard meanwhile does not wait for the next try.
     if context.writer.echoes.take_overtaken(report::WHAT, &key) {
         pass.triggers.send(Trigger::ZoneDelegation(key));
@@ -87,14 +102,14 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
     Ok(action)
 }
 
-async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassError> {
+async fn maintain(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> Result<Action, PassError> {
     let context = &pass.context;
     let now = context.now();
     let (claimant, accepted) = match accept(context, object) {
         Ok(accepted) => accepted,
         Err(refused) => {
-            report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
-            return Ok(Action::await_change());
+            let told = report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
+            return Ok(at(told.again, now));
         }
     };
     ensure_finalizer(context, object).await?;
@@ -102,66 +117,30 @@ async fn maintain(pass: &Pass, object: &ZoneDelegation) -> Result<Action, PassEr
         // A start: what was told stands for the moment until the names of our load balancer are known.
         return Ok(Action::requeue(Duration::try_from(until.duration_since(now)).unwrap_or_default()));
     }
-    let mut memory = pass.zones.memory(&object.name_any(), object.metadata.uid.as_deref());
-    let glue = cluster::glue(context, now);
-    let own: BTreeSet<IpAddr> = glue.iter().flat_map(|glue| &glue.targets).copied().map(IpAddr::V4).collect();
-    let mut conditions = Vec::new();
-    let mut discovery = Discovery::begin(pass, object, claimant.zone(), &memory);
-    // Beside the provider, who may be slow: the first publication waits only seconds for the members.
-    let provided = async {
-        if glue.is_ok() {
-            provide_for(pass, object, &claimant, &own, &mut memory).await;
-        }
-    };
-    futures::join!(discovery.look(), provided);
-    discovery.hear_provider(memory.sighting.take()).await;
-    match &glue {
-        Ok(glue) => {
-            if memory.proof_is_due(now) {
-                let words = prove::ask_parent(context, claimant.zone(), Reach::OneResolver).await;
-                discovery.hear_parent(&words).await;
-                let proof = prove::prove(context, &claimant, &own, words).await;
-                memory.proved(proof, context.settings.periods.zone_delegation, context.now());
-                restart::see_to_it(pass, object, &claimant, &mut memory).await;
-            }
-            let in_sync = memory.standing.iter().map(|standing| standing.in_sync.clone());
-            conditions.extend(in_sync.map(|in_sync| with_notice(in_sync, glue.notice.as_deref())));
-            conditions.push(memory.delegated());
-        }
-        Err(error) => {
-            let message = format!("this cluster has no name server address to publish: {error}");
-            conditions.push(Condition::bad(ConditionKind::InSync, error.reason(), message));
-        }
-    }
+    let about = About { name: object.name_any(), uid: object.metadata.uid.clone() };
+    let places = Places::of(pass, claimant.zone(), now);
+    let mut schedule = pass.zones.schedule(&about);
+    let discovery = Discovery::begin(pass, object, claimant.zone(), &schedule);
+    // Beside the providers, who may be slow: the first publication waits only seconds for the members.
+    let errands = places.errands(pass, object, &claimant, discovery.is_due());
+    let ((), asked) = futures::join!(discovery.look(), errand::run_all(pass, errands));
+    let mut conditions = places.conditions(pass, &about);
+    places.doubt(pass, object).await;
     // First of all: `Ready` lends its words from the first that is not true.
     conditions.insert(0, report::with_left_out(accepted, &context.fleet.left_out(claimant.zone().name())));
-    discovery.end(&mut memory);
-    let stale = members::stale(pass, &claimant, &mut memory);
-    // What could not be done is done by the next pass, and the memory is kept until then.
-    let settled = members::settle(pass, object, &mut memory).await;
-    pass.zones.keep(&object.name_any(), memory.clone());
-    let listed = match &glue {
+    discovery.end(&mut schedule, places.len(), asked);
+    pass.zones.keep_schedule(&about, schedule.clone());
+    let own = match places.waits_for_a_name() {
         // Nothing says that the last ones are gone.
-        Err(cluster::NoGlue::NameNotResolved(_)) => last_own(object, &claimant),
-        Ok(_) | Err(_) => own,
+        true => last_own(object, &claimant).into_iter().chain(places.own_addresses()).collect(),
+        false => places.own_addresses(),
     };
-    let servers = servers(context, claimant.zone(), &claimant, &listed);
-    report::report_with(context, object, servers, conditions, Some(stale), context.now()).await?;
-    settled?;
-    // Without an address nobody is asked, and a trigger tells when there is one again.
-    let asking =
-        Asking { provider: glue.is_ok() && pass.provider.is_some(), parent: glue.is_ok(), members: true };
-    Ok(next(context, &memory, asking))
-}
-
-/// What is in sync is all that can be published; addresses that cannot are told with it.
-fn with_notice(in_sync: Condition, notice: Option<&str>) -> Condition {
-    match notice {
-        Some(notice) if in_sync.is_good() => {
-            Condition { message: format!("{}; {notice}", in_sync.message), ..in_sync }
-        }
-        _ => in_sync,
-    }
+    let servers = servers(context, claimant.zone(), &claimant, &own);
+    let (stale, look) = members::stale(pass, &claimant, &places, &about);
+    let told = report::report_with(context, object, servers, conditions, Some(stale), context.now()).await?;
+    members::settle(pass, object, &places, &about).await?;
+    let looks = places.next_looks(pass, &about).chain(schedule.next());
+    Ok(next(context, looks.chain(look).chain(told.again)))
 }
 
 /// The zone can be acted on, and no older object stands for it. What is acted on may be the zone before an edit
@@ -215,95 +194,6 @@ fn goes_on(zone: &Zone) -> String {
     format!("; zone {} goes on as it was accepted last", zone.name())
 }
 
-async fn provide_for(
-    pass: &Pass,
-    object: &ZoneDelegation,
-    claimant: &Claimant,
-    own: &BTreeSet<IpAddr>,
-    memory: &mut Memory,
-) {
-    let Some((provider, log)) = &pass.provider else {
-        let message = "no provider is configured, so the delegation is kept by hand";
-        memory.standing = Some(Standing::new(Condition::good(ConditionKind::InSync, "NoProvider", message)));
-        return;
-    };
-    let settings = &pass.context.settings;
-    let evicted = members::evicted(pass, object, memory);
-    let asked = Asked { evicted, ..asked(pass, provider, object, claimant, own.clone()) };
-    let now = pass.context.now();
-    if !memory.provider_is_due(&asked, now) && !discover::doubts_provider(pass, claimant.zone(), memory, now)
-    {
-        return;
-    }
-    let Ok(desired) = DesiredDelegation::published(claimant.clone(), own.clone(), settings.ns_ttl) else {
-        return;
-    };
-    let desired = shared(provider, desired, &asked).evicting(asked.evicted.clone());
-    memory.asked = Some(asked);
-    let period = settings.periods.zone_delegation;
-    visit(pass, (provider, log), object, &desired, period, memory).await;
-}
-
-/// Visits the provider with a wish. `period`: the safety net.
-async fn visit(
-    pass: &Pass,
-    (provider, log): (&Arc<dyn Provider>, &ChangeLog),
-    object: &ZoneDelegation,
-    desired: &DesiredDelegation,
-    period: Option<Duration>,
-    memory: &mut Memory,
-) {
-    let Context { client, metrics, clock, .. } = &*pass.context;
-    let (desk, who, scope) = (&pass.zones, &pass.who, pass.context.writable_zones());
-    let evicted = memory.asked.as_ref().map(|asked| asked.evicted.clone()).unwrap_or_default();
-    let visit =
-        Visit { provider, log, client, desk, metrics, who, object, desired, scope, evicted, period, clock };
-    provide::visit(&visit, memory).await;
-    for (reason, note) in std::mem::take(&mut memory.warnings) {
-        let what = (report::WHAT, Key::of(object));
-        pass.context.announcer.warn(what, reason, note, &object.object_ref(&())).await;
-    }
-}
-
-/// What a visit to the provider is about.
-fn asked(
-    pass: &Pass,
-    provider: &Arc<dyn Provider>,
-    object: &ZoneDelegation,
-    claimant: &Claimant,
-    addresses: BTreeSet<IpAddr>,
-) -> Asked {
-    let context = &pass.context;
-    let (mut peers, mut undecided, mut object_version) = (BTreeSet::new(), BTreeSet::new(), None);
-    if provider.capabilities().own_object {
-        peers = context.glue.servers(claimant.zone()).into_iter().map(|(name, _)| name).collect();
-        undecided = context.glue.undecided(claimant.zone().name());
-        let key = Key::new(&context.settings.namespace, object_name(claimant.zone().name()));
-        object_version = context.endpoints.get(&key).map(|facts| facts.live.resource_version);
-    }
-    let (generation, adopts) = (object.metadata.generation, preflight::adopts(object));
-    let (evict, evicted) = (members::wish(object).cloned(), BTreeSet::new());
-    Asked {
-        addresses,
-        generation,
-        adopts,
-        withdrawn: false,
-        evict,
-        evicted,
-        peers,
-        undecided,
-        object_version,
-    }
-}
-
-/// The wish as this provider can carry it out.
-fn shared(provider: &Arc<dyn Provider>, desired: DesiredDelegation, asked: &Asked) -> DesiredDelegation {
-    match provider.capabilities().own_object {
-        true => desired.with_peers(asked.peers.clone(), asked.undecided.clone()),
-        false => desired,
-    }
-}
-
 /// All name servers of the zone as far as they are known.
 fn servers(
     context: &Context,
@@ -326,8 +216,18 @@ fn last_own(object: &ZoneDelegation, claimant: &Claimant) -> BTreeSet<IpAddr> {
     ours.filter_map(|server| server.address.parse().ok()).collect()
 }
 
-fn next(context: &Context, memory: &Memory, asking: Asking) -> Action {
-    let look = memory.next_look(asking, context.now());
+/// A pass at that time, or when something changes.
+fn at(time: Option<Timestamp>, now: Timestamp) -> Action {
+    let pause = |time: Timestamp| Duration::try_from(time.duration_since(now)).unwrap_or_default();
+    time.map_or_else(Action::await_change, |time| Action::requeue(pause(time)))
+}
+
+/// When to look again: with the period, or earlier if something asks for it. A time that has passed is no reason to start
+/// again at once.
+fn next(context: &Context, looks: impl Iterator<Item = Timestamp>) -> Action {
+    let now = context.now();
+    let pause =
+        |at: Timestamp| Duration::try_from(at.duration_since(now)).unwrap_or_default().max(SHORTEST_LOOK);
     let period = context.settings.periods.zone_delegation;
-    period.into_iter().chain(look).min().map_or_else(Action::await_change, Action::requeue)
+    period.into_iter().chain(looks.min().map(pause)).min().map_or_else(Action::await_change, Action::requeue)
 }

@@ -6,7 +6,7 @@ use gslb_crds::marks::{ADOPT_HIDDEN_RECORDS, TRUE};
 use gslb_provider_contract::{ProviderError, Scope};
 use kube::ResourceExt;
 
-use super::desk::Memory;
+use super::memory::Memory;
 use super::provide::Visit;
 
 /// Whether the zone asks to be delegated whatever that hides.

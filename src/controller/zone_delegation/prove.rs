@@ -11,8 +11,8 @@ use gslb_core::peer::LookUp;
 use gslb_core::reply::rcode;
 use gslb_core::zone::Zone;
 
-use crate::controller::context::Context;
-use crate::question::{Options, Referral, socket_addresses};
+use crate::peer::ask::look_up;
+use crate::question::{Client, Options, Referral, socket_addresses};
 
 /// Parent servers that are asked at once; a parent zone with more takes longer. No outside reference.
 const ASKED_AT_ONCE: usize = 16;
@@ -29,12 +29,12 @@ pub(super) enum Reach {
     EveryResolver,
 }
 
-/// Asks the parent's servers for the zone's delegation.
-pub(super) async fn ask_parent(context: &Context, zone: &Zone, reach: Reach) -> Words {
-    let servers = parent_servers(context, zone.parent(), reach).await;
+/// Asks the parent's servers, as the resolvers of `client` name them, for the zone's delegation.
+pub(super) async fn ask_parent(client: &Client, zone: &Zone, reach: Reach) -> Words {
+    let servers = parent_servers(client, zone.parent(), reach).await;
     let ask = |(name, server): (String, Option<SocketAddr>)| async move {
         let Some(server) = server else { return (name, None) };
-        let word = context.questions.client().ask_referral(server, zone.name()).await;
+        let word = client.ask_referral(server, zone.name()).await;
         (name, word.ok())
     };
     stream::iter(servers).map(ask).buffer_unordered(ASKED_AT_ONCE).collect().await
@@ -42,13 +42,13 @@ pub(super) async fn ask_parent(context: &Context, zone: &Zone, reach: Reach) -> 
 
 /// Judges what the parent's servers said, and asks where our name leads.
 pub(super) async fn prove(
-    context: &Context,
+    client: &Client,
     claimant: &Claimant,
     own: &BTreeSet<IpAddr>,
     words: Words,
 ) -> DelegationProof {
     let parents = words.into_iter().map(|(name, word)| (name, word.map_or(ParentWord::NoWord, parent_word)));
-    let glue = match context.questions.glue(claimant.ns_name()).await {
+    let glue = match look_up(client, claimant.ns_name()).await {
         LookUp::Found(addresses) => GlueWord::Addresses(addresses.into_iter().map(IpAddr::V4).collect()),
         LookUp::Absent => GlueWord::Addresses(BTreeSet::new()),
         LookUp::Silent => GlueWord::NoWord,
@@ -71,15 +71,15 @@ fn parent_word(referral: Referral) -> ParentWord {
 /// came along. A server whose name got no usable answer is there, without an address. A parent whose servers cannot
 /// be found that way may be served by the resolvers themselves.
 async fn parent_servers(
-    context: &Context,
+    client: &Client,
     parent: &DomainName,
     reach: Reach,
 ) -> BTreeMap<String, Option<SocketAddr>> {
     let mut silent = BTreeMap::new();
     let mut direct = BTreeMap::new();
-    for resolver in &context.settings.edge_dns_servers {
+    for resolver in client.resolvers() {
         for address in socket_addresses(resolver).await {
-            let found = servers_at(context, address, parent).await;
+            let found = servers_at(client, address, parent).await;
             if reach == Reach::OneResolver && found.values().any(Option::is_some) {
                 return found;
             }
@@ -96,18 +96,17 @@ async fn parent_servers(
 
 /// The parent's name servers as one resolver tells them.
 async fn servers_at(
-    context: &Context,
+    client: &Client,
     resolver: SocketAddr,
     parent: &DomainName,
 ) -> BTreeMap<String, Option<SocketAddr>> {
-    let questions = &context.questions;
-    let asked = questions.client().ask_name_servers(resolver, parent, &Options::RESOLVER).await;
+    let asked = client.ask_name_servers(resolver, parent, &Options::RESOLVER).await;
     let Ok(Referral { name_servers, mut glue, .. }) = asked else { return BTreeMap::new() };
     let mut found = BTreeMap::new();
     for name in &name_servers {
         let addresses = match glue.remove(name) {
             Some(addresses) => addresses,
-            None => match questions.glue(name).await {
+            None => match look_up(client, name).await {
                 LookUp::Found(addresses) => addresses,
                 // Nobody can ask it, so nobody gets another answer from it.
                 LookUp::Absent => BTreeSet::new(),

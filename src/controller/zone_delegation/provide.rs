@@ -12,7 +12,9 @@ use gslb_core::claim::Claimant;
 use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
 use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
+use gslb_core::name::DomainName;
 use gslb_core::name::GeoTag;
+use gslb_core::outlet::Outlet;
 use gslb_core::plan::{Skip, plan};
 use gslb_crds::ZoneDelegation;
 use gslb_provider_contract::{Disposition, Held, Provider, ProviderError, Receipt, Scope};
@@ -22,7 +24,8 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::approval::{self, Look, Waiting};
-use super::desk::{Desk, Memory, Open, Standing, takes_out};
+use super::desk::{Desk, Open};
+use super::memory::{Memory, Standing, takes_out};
 use super::standing::{fail, open_until, other_writer, standing};
 use super::{amends, members, preflight};
 use crate::audit::{AuditError, ChangeLog, Pending};
@@ -41,6 +44,8 @@ const NOT_KEPT: &str = "the provider acknowledged the change, and a read right a
 /// Everything that one visit to the provider needs.
 pub(crate) struct Visit<'a> {
     pub(crate) provider: &'a Arc<dyn Provider>,
+    /// Where the provider publishes.
+    pub(crate) outlet: &'a Outlet,
     pub(crate) log: &'a ChangeLog,
     /// Reads what the log holds.
     pub(crate) client: &'a Client,
@@ -57,6 +62,8 @@ pub(crate) struct Visit<'a> {
     /// The safety net; `None`: only on changes.
     pub(crate) period: Option<Duration>,
     pub(crate) clock: &'a Clock,
+    /// Whether a change of a zone was made where that zone is published now.
+    pub(crate) is_known: &'a (dyn Fn(&DomainName, &Proposal) -> bool + Send + Sync),
 }
 
 /// What stops a visit.
@@ -102,7 +109,7 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
 /// One round. Gives whether another writer came in between, so that it should be made again.
 async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let claimant = visit.desired.claimant();
-    visit.desk.read_log(visit.log, visit.clock).await?;
+    visit.desk.read_log(visit.log, visit.clock, visit.is_known).await?;
     let read_at = (visit.clock)();
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
     memory.sighting = Some(Sighting::of_presence(&observed));
@@ -206,7 +213,8 @@ async fn make(
             complete(visit, pending, verdict(result, reference, not_kept, amends)).await?;
             memory.unlogged = false;
             let (provider, action, result) = (visit.provider.id(), change.change().action(), result.as_str());
-            tracing::info!(%zone, %provider, action, result, "Made a change at the provider.");
+            let view = visit.outlet.view();
+            tracing::info!(%zone, %provider, view, action, result, "Made a change at the provider.");
             match memory.owed.is_empty() {
                 true => Ok(made),
                 false => Err(Stop::Owed(amends::UNPAID.to_owned())),
@@ -284,7 +292,7 @@ async fn settle(
     let mut over = Vec::new();
     let mut wait = None;
     // All are judged before the first is logged: a log that fails then must not make those that wait begin anew.
-    for Open { pending, since } in visit.desk.take_unsettled(zone) {
+    for Open { pending, since } in visit.desk.take_unsettled(zone, visit.outlet) {
         let change = change_of(pending.intent());
         let waits = |waiting: &Waiting| Some(&waiting.change) == change.as_ref();
         let awaits_approval = memory.waiting.as_ref().is_some_and(waits);
@@ -362,6 +370,7 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
         object,
         why: why(visit.desired, approved),
         provider: visit.provider.id().to_string(),
+        view: visit.outlet.view().map(str::to_owned),
         zone: change.zone().to_string(),
         action,
         before: change.before().map(|before| json!(before)),

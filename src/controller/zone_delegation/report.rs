@@ -28,12 +28,20 @@ pub(crate) async fn report(
     servers: BTreeSet<DnsServer>,
     conditions: Vec<Condition>,
     now: Timestamp,
-) -> kube::Result<Option<String>> {
+) -> kube::Result<Reported> {
     report_with(context, object, servers, conditions, None, now).await
 }
 
-/// Writes the status if it says something new, and one event per transition. Gives the version that the object has
-/// after a write. `beside`: a condition that `Ready` does not depend on.
+/// What came of a report.
+#[derive(Debug, Default)]
+pub(crate) struct Reported {
+    /// The version that the object has, if it was written.
+    pub(crate) version: Option<String>,
+    /// When to look again, if somebody else keeps changing the status.
+    pub(crate) again: Option<Timestamp>,
+}
+
+/// Writes the status if it says something new, and one event per transition. `beside`: a condition that `Ready` does not depend on.
 pub(crate) async fn report_with(
     context: &Context,
     object: &ZoneDelegation,
@@ -41,7 +49,7 @@ pub(crate) async fn report_with(
     mut conditions: Vec<Condition>,
     beside: Option<Condition>,
     now: Timestamp,
-) -> kube::Result<Option<String>> {
+) -> kube::Result<Reported> {
     let key = Key::of(object);
     let needed: Vec<&Condition> = conditions.iter().collect();
     let ready = ready(&needed, "the delegation is served and holds this cluster's name server");
@@ -58,7 +66,8 @@ pub(crate) async fn report_with(
     });
     let shown = json!(object.status);
     let live = Live::new(object.resource_version(), &shown);
-    if context.writer.need(WHAT, &key, &desired, Some(&live), now) == Need::Write {
+    let need = context.writer.need(WHAT, &key, &desired, Some(&live), now);
+    if need == Need::Write {
         let api: Api<ZoneDelegation> = Api::all(context.client.clone());
         let body = json!({
             "apiVersion": ZoneDelegation::api_version(&()), "kind": ZoneDelegation::kind(&()),
@@ -69,10 +78,11 @@ pub(crate) async fn report_with(
             context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await;
         // The events are not told again, so they go out whatever became of the status.
         context.announcer.publish(&events, &object.object_ref(&())).await;
-        return Ok(unless_gone(written)?.and_then(|object| object.resource_version()));
+        let version = unless_gone(written)?.and_then(|object| object.resource_version());
+        return Ok(Reported { version, again: None });
     }
     context.announcer.publish(&events, &object.object_ref(&())).await;
-    Ok(None)
+    Ok(Reported { version: None, again: need.until() })
 }
 
 /// By name, then address, both as plain text (contract §1.4).

@@ -4,29 +4,32 @@
 use gslb_core::changelog::{Action, ChangeResult, Proposal, Verdict};
 use gslb_core::claim::Claimant;
 use gslb_core::delegation_proof::DelegationProof;
+use gslb_core::outlet::Outlet;
 use gslb_core::restart::Due;
 use gslb_crds::ZoneDelegation;
 use gslb_provider_contract::{Provider, ProviderError, Service};
 use tokio::time::Instant;
 
-use super::desk::Memory;
+use super::memory::Memory;
 use super::provide::object_ref;
-use crate::audit::{AuditError, ChangeLog};
+use crate::audit::AuditError;
 use crate::controller::Pass;
+use crate::providers::Place;
 
 /// Called after each proof. Nothing is asked of the provider while the delegation is served.
 pub(super) async fn see_to_it(
     pass: &Pass,
     object: &ZoneDelegation,
     claimant: &Claimant,
+    place: &Place,
     memory: &mut Memory,
 ) {
     memory.unserved = None;
-    let Some((provider, log)) = pass.provider.as_ref().filter(|_| waits(memory)) else { return };
+    let Some(provider) = place.provider.as_ref().filter(|_| waits(memory)) else { return };
     let zone = claimant.zone().name();
     let text = match provider.service().await {
         Ok(Service::NeedsRestart { text }) => text,
-        Ok(Service::Current) => return pass.zones.restarts().served(),
+        Ok(Service::Current) => return pass.zones.restart_served(place.outlet.provider()),
         Ok(Service::Untold) => return,
         Err(error) => {
             tracing::warn!(%zone, %error, "The provider does not say whether it serves what it holds.");
@@ -37,11 +40,10 @@ pub(super) async fn see_to_it(
     if !provider.capabilities().restarts {
         return;
     }
-    let due = pass.zones.restarts().needed(pass.context.now());
-    match due {
+    match pass.zones.restart_needed(place.outlet.provider(), pass.context.now()) {
         Due::At(at) => memory.next_proof = memory.next_proof.into_iter().chain([at]).min(),
         Due::Now => {
-            if let Err(error) = restart(pass, (&**provider, log), object, claimant, memory).await {
+            if let Err(error) = restart(pass, (&**provider, &place.outlet), object, claimant, memory).await {
                 pass.zones.doubt_log();
                 tracing::warn!(%zone, %error, "The change log failed at a restart of the provider's services.");
             }
@@ -62,7 +64,7 @@ fn waits(memory: &Memory) -> bool {
 /// Logs the intent, restarts, logs the outcome.
 async fn restart(
     pass: &Pass,
-    (provider, log): (&dyn Provider, &ChangeLog),
+    (provider, outlet): (&dyn Provider, &Outlet),
     object: &ZoneDelegation,
     claimant: &Claimant,
     memory: &Memory,
@@ -81,13 +83,14 @@ async fn restart(
         object: object_ref(object),
         why,
         provider: provider.id().to_string(),
+        view: outlet.view().map(str::to_owned),
         zone: zone.to_string(),
         action: Action::Restart,
         before: None,
         after: None,
     };
     let _under_way = pass.zones.begin_change().await;
-    let pending = log.intend(proposal, context.now()).await?;
+    let pending = pass.log.intend(proposal, context.now()).await?;
     let started = Instant::now();
     let (result, error) = match provider.restart().await {
         Ok(()) => {
@@ -110,5 +113,5 @@ async fn restart(
         settled_by_reading: false,
         amends: vec![],
     };
-    log.complete(pending, verdict, context.now()).await
+    pass.log.complete(pending, verdict, context.now()).await
 }

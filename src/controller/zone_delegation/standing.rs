@@ -8,11 +8,12 @@ use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{Presence, Wish};
 use gslb_core::doubling::Doubling;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan};
+use gslb_core::outlet::Outlet;
 use gslb_core::plan::Finding;
 use gslb_provider_contract::Retry;
 use jiff::Timestamp;
 
-use super::desk::{Memory, Standing};
+use super::memory::{Memory, Standing};
 use super::provide::{Stop, Visit};
 
 /// Pauses after a provider failed. No outside reference.
@@ -21,6 +22,10 @@ const RETRY: Doubling = Doubling { first: Duration::from_secs(1), longest: Durat
 const SECRET_PAUSE: Duration = Duration::from_secs(5);
 /// Reason of a provider that holds what we want, with nothing else to tell.
 pub(super) const IN_SYNC: &str = "InSync";
+/// Reason of the same, told by whoever answered.
+pub(super) const UNVERIFIED: &str = "CertificateNotVerified";
+/// What follows from it, and what to do.
+pub(super) const NOT_CHECKED: &str = "the certificate of the provider is not checked, so this may come from anybody in between, who gets the account too; set INFOBLOX_CA_FILE and remove INFOBLOX_TLS_VERIFY";
 
 /// How things stand while the request of an earlier change may be under way. The reason is that of the error which
 /// such a request ends with.
@@ -31,6 +36,15 @@ pub(super) fn open_until(visit: &Visit<'_>, until: Timestamp) -> Standing {
         until.strftime("%Y-%m-%dT%H:%M:%SZ")
     );
     Standing::new(Condition::bad(ConditionKind::InSync, "OutcomeUnknown", message))
+}
+
+/// How a place stands for all that is known: nothing before the first visit is over.
+pub(super) fn told(outlet: &Outlet, standing: Option<&Standing>) -> Condition {
+    let not_asked = || {
+        let message = format!("{} has not answered yet", outlet.provider());
+        Condition::unknown(ConditionKind::InSync, "NotAsked", message)
+    };
+    standing.map_or_else(not_asked, |standing| standing.in_sync.clone())
 }
 
 /// That somebody else keeps undoing what we write.
@@ -92,6 +106,15 @@ pub(super) fn standing(
     Standing { in_sync, withdrawn }
 }
 
+/// As it stands, with the word that nobody knows whether it was the provider who said so. What is wrong goes before.
+pub(super) fn unverified(in_sync: Condition) -> Condition {
+    if !in_sync.is_good() {
+        return in_sync;
+    }
+    let reason = if in_sync.reason == IN_SYNC { UNVERIFIED } else { in_sync.reason };
+    Condition { reason, message: format!("{}; {NOT_CHECKED}", in_sync.message), ..in_sync }
+}
+
 /// Remembers what stopped a visit, and when the next one is due.
 pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
     let kind = ConditionKind::InSync;
@@ -100,7 +123,8 @@ pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Tim
     let (condition, pause) = match stop {
         Stop::Provider(error) => {
             let chain = crate::controller::cache::Chain(error);
-            tracing::warn!(%zone, provider = %visit.provider.id(), reason = error.reason(), error = %chain, "The provider failed.");
+            let view = visit.outlet.view();
+            tracing::warn!(%zone, provider = %visit.provider.id(), view, reason = error.reason(), error = %chain, "The provider failed.");
             let condition = Condition::bad(kind, error.reason(), error.to_string());
             let pause = match error.retry() {
                 Retry::AtOnce => Some(backoff),

@@ -134,8 +134,8 @@ impl LoginMemory for Away {
         self.1.load().await
     }
 
-    async fn store(&self, record: &LoginRecord) -> Result<(), BoxError> {
-        self.1.store(record).await
+    async fn store(&self, before: Option<&LoginRecord>, record: &LoginRecord) -> Result<(), BoxError> {
+        self.1.store(before, record).await
     }
 }
 
@@ -149,6 +149,94 @@ async fn a_memory_that_is_away_is_not_held_against_the_grid() {
     }
     memory.0.store(false, Ordering::SeqCst);
     on.observe().await.unwrap();
+}
+
+/// A memory that can be read but not written, for a while: a quota, a lost right.
+#[derive(Default)]
+struct ReadOnly(std::sync::atomic::AtomicBool, ForgetfulMemory);
+
+#[async_trait::async_trait]
+impl LoginMemory for ReadOnly {
+    async fn load(&self) -> Result<Option<LoginRecord>, BoxError> {
+        self.1.load().await
+    }
+
+    async fn store(&self, before: Option<&LoginRecord>, record: &LoginRecord) -> Result<(), BoxError> {
+        if self.0.load(Ordering::SeqCst) {
+            return Err("forbidden: quota".into());
+        }
+        self.1.store(before, record).await
+    }
+}
+
+#[tokio::test]
+async fn a_proven_credential_is_not_hammered_while_the_memory_cannot_be_written() {
+    let memory = Arc::new(ReadOnly::default());
+    let wanted = || Wanted { memory: Arc::clone(&memory) as _, ..Wanted::default() };
+    let on = OnGrid::with(builder(), wanted());
+    on.observe().await.unwrap();
+    memory.0.store(true, Ordering::SeqCst);
+    on.grid.expire_sessions();
+    on.grid.faults().inject(Fault::Unauthorized);
+    assert_eq!(on.observe().await.unwrap_err().reason(), "Unauthenticated");
+    let bad = on.grid.bad_logins();
+    for _ in 0..20 {
+        on.advance(60);
+        assert_eq!(on.observe().await.unwrap_err().reason(), "ProviderUnavailable");
+        // Neither does a process that starts now.
+        assert_eq!(on.another(wanted()).observe(&scope()).await.unwrap_err().reason(), "ProviderUnavailable");
+    }
+    assert_eq!(on.grid.bad_logins(), bad);
+    // When it can be written again, the rejection is stored and its pause is kept.
+    memory.0.store(false, Ordering::SeqCst);
+    on.grid.faults().clear();
+    on.observe().await.unwrap();
+}
+
+#[tokio::test]
+async fn two_processes_with_different_passwords_do_not_reset_one_another() {
+    let memory = Arc::new(ForgetfulMemory::default());
+    let on = OnGrid::with(builder(), wrong(&memory));
+    let other = on.another(Wanted { credentials: credentials("also wrong"), ..wrong(&memory) });
+    for _ in 0..30 {
+        on.observe().await.unwrap_err();
+        other.observe(&scope()).await.unwrap_err();
+        on.advance(30);
+    }
+    assert_eq!(on.grid.bad_logins(), 4);
+}
+
+/// A memory that never answers.
+struct Silent;
+
+#[async_trait::async_trait]
+impl LoginMemory for Silent {
+    async fn load(&self) -> Result<Option<LoginRecord>, BoxError> {
+        std::future::pending().await
+    }
+
+    async fn store(&self, _: Option<&LoginRecord>, _: &LoginRecord) -> Result<(), BoxError> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_memory_that_never_answers_is_an_error_in_time() {
+    let timeout = std::time::Duration::from_millis(20);
+    let on = OnGrid::with(builder(), Wanted { memory: Arc::new(Silent), timeout, ..Wanted::default() });
+    assert_eq!(on.observe().await.unwrap_err().reason(), "ProviderUnavailable");
+    assert_eq!(on.grid.journal().entries(), []);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_does_not_prolong_the_pause() {
+    let on = OnGrid::with(builder(), wrong(&Arc::default()));
+    on.observe().await.unwrap_err();
+    on.advance(-3600);
+    assert_eq!(on.observe().await.unwrap_err().reason(), "LoginHeld");
+    on.advance(60);
+    assert_eq!(on.observe().await.unwrap_err().reason(), "Unauthenticated");
+    assert_eq!(on.grid.bad_logins(), 2);
 }
 
 #[tokio::test]

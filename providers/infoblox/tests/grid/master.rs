@@ -31,6 +31,7 @@ fn settings(ports: &[u16], tls: &SimulatorTls) -> Settings {
         view: "default".to_owned(),
         credentials: credentials(PASSWORD),
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        verifies: true,
         restarts: false,
         request_timeout: Duration::from_secs(5),
         retry_pause: Duration::from_millis(1),

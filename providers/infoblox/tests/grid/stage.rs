@@ -102,8 +102,12 @@ impl OnGrid {
 
     /// A second provider at the same grid: a restarted daemon, or another cluster.
     pub(crate) fn another(&self, wanted: Wanted) -> Infoblox {
-        let settings = settings(&self.server, &self.tls, &self.clock, &wanted);
+        let settings = self.settings(&wanted);
         Infoblox::new(settings, wanted.memory, Arc::new(())).unwrap()
+    }
+
+    pub(crate) fn settings(&self, wanted: &Wanted) -> Settings {
+        settings(&self.server, &self.tls, &self.clock, wanted)
     }
 
     pub(crate) fn advance(&self, seconds: i64) {
@@ -204,6 +208,7 @@ fn settings(server: &HttpServer, tls: &SimulatorTls, clock: &Arc<AtomicI64>, wan
         view: wanted.view.to_owned(),
         credentials: wanted.credentials.clone(),
         ca_bundles: vec![tls.ca_pem().as_bytes().to_vec()],
+        verifies: true,
         restarts: wanted.restarts,
         request_timeout: wanted.timeout,
         retry_pause: Duration::from_millis(1),

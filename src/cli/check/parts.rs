@@ -1,0 +1,55 @@
+//! Which parts there are to look at.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Context;
+use gslb_core::claim::Claimant;
+use gslb_core::outlet::Outlet;
+use gslb_provider_contract::{Finding, Provider};
+use kube::Client;
+use prometheus_client::registry::Registry;
+
+use crate::config::{BadConfiguration, ProviderChoice, Settings};
+use crate::metrics::Metrics;
+use crate::providers::Providers;
+use crate::provision;
+
+/// What is said where no grid is configured. That is no fault.
+pub(super) fn without_grid(settings: &Settings) -> Option<Finding> {
+    let found = match settings.provider {
+        ProviderChoice::Infoblox(_) | ProviderChoice::Listed(_) => return None,
+        ProviderChoice::None => {
+            "no grid is configured (INFOBLOX_GRID_HOST is not set), so none was looked at: delegations are kept by hand"
+        }
+        ProviderChoice::ExternalDns => {
+            "no grid is configured (EXTDNS_ENABLED selects external-dns), so none was looked at"
+        }
+    };
+    Some(Finding::ok("provider", found))
+}
+
+/// The providers as `run` sets them up, with the same count of bad log-ins. Their numbers are nobody's here.
+pub(super) fn providers(settings: &Settings, client: &Client) -> anyhow::Result<Providers> {
+    let metrics = Metrics::new(&mut Registry::default(), &settings.namespace, &settings.geo_tag);
+    provision::providers(settings, client, &metrics)
+        .context(BadConfiguration("the provider cannot be set up"))
+}
+
+/// Where zones are published, each place with its zones; a place without any too.
+pub(super) fn places(
+    settings: &Settings,
+    providers: &Providers,
+    zones: Vec<Claimant>,
+) -> BTreeMap<Outlet, (Arc<dyn Provider>, Vec<Claimant>)> {
+    let outlets = providers.outlets(settings).into_iter();
+    let mut places: BTreeMap<_, _> =
+        outlets.map(|(outlet, provider)| (outlet, (provider, Vec::new()))).collect();
+    for zone in zones {
+        for place in providers.places(settings, zone.zone().name()) {
+            let Some(provider) = place.provider else { continue };
+            places.entry(place.outlet).or_insert_with(|| (provider, Vec::new())).1.push(zone.clone());
+        }
+    }
+    places
+}
