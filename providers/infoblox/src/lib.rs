@@ -5,14 +5,15 @@
 //! `entries` and `revision` (a write that keeps what others write meanwhile), `task` (a write
 //! that somebody has to approve), `beneath` (what a new delegation would hide), `service` (whether
 //! the grid serves what it holds), `inspect` (all of that for people), `wire` and `convert`
-//! (their shapes and ours), `client` (HTTP only) with `session`, [`login`] and `breaker` (when a request may be
-//! sent, and as whom), `answer` (what a reply means) and `secrets` (what of it may be quoted), [`calls`] (measuring), [`recording`] (what a grid answers, for those
-//! who have none).
+//! (their shapes and ours), `client` (HTTP only) with `master`, `session`, [`login`] and `breaker` (when a
+//! request may be sent, to whom, and as whom), `answer` (what a reply means) with `secrets` (what of it may be quoted) and
+//! `bounds` (how much of it is read), [`calls`] (measuring), [`recording`] (what a grid answers, for those who have none).
 
 mod absence;
 mod amends;
 mod answer;
 mod beneath;
+mod bounds;
 mod breaker;
 pub mod calls;
 mod client;
@@ -22,6 +23,7 @@ mod entries;
 mod inspect;
 pub mod login;
 mod lower;
+mod master;
 pub mod provider;
 pub mod recording;
 mod retry_after;

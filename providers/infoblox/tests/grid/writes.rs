@@ -53,11 +53,32 @@ async fn a_write_whose_connection_or_proxy_fails_has_an_unknown_outcome_and_is_n
 }
 
 #[tokio::test]
-async fn a_write_that_a_busy_grid_did_not_take_was_not_made() {
-    let on = OnGrid::new();
-    on.grid.faults().inject(Fault::Unavailable.on_method("POST").times(1));
-    let failed = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
-    assert_eq!((failed.reason(), on.writes()), ("ProviderUnavailable", vec!["POST".into()]));
+async fn a_write_that_a_page_answered_is_settled_by_reading_whatever_its_status_and_not_sent_again() {
+    for status in [403, 404, 408, 418, 500, 502, 503, 504] {
+        let on = OnGrid::new();
+        // In a session, which a 403 may be the end of.
+        let create = on.change(&wants(&["192.0.2.53"])).await;
+        on.grid.faults().inject(Fault::Replaced(status).on_method("POST").times(1));
+        let receipt = on.provider.apply(&create).await.unwrap();
+        assert_eq!(receipt.disposition, Disposition::Applied, "{status}");
+        let update = on.change(&wants(&["192.0.2.54"])).await;
+        on.grid.faults().inject(Fault::Replaced(status).on_method("PUT").times(1));
+        on.provider.apply(&update).await.unwrap();
+        assert_eq!(on.writes(), ["POST", "PUT"], "{status}");
+        assert_eq!(on.servers(), [(EU.to_owned(), "192.0.2.54".to_owned())], "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_was_answered_with_a_page_and_does_not_show_has_an_unknown_outcome() {
+    for fault in [Fault::Unavailable, Fault::Forbidden, Fault::LoginPage] {
+        let on = OnGrid::new();
+        let create = on.change(&wants(&["192.0.2.53"])).await;
+        on.grid.faults().inject(fault.on_method("POST").times(1));
+        let failed = on.provider.apply(&create).await.unwrap_err();
+        assert_eq!((failed.reason(), on.writes()), ("OutcomeUnknown", vec!["POST".into()]), "{fault:?}");
+        on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+    }
 }
 
 #[tokio::test]
