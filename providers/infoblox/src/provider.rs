@@ -47,7 +47,8 @@ pub struct Infoblox {
     pub(crate) client: Arc<Client>,
     absences: Absences,
     pub(crate) revisions: Arc<Revisions>,
-    pub(crate) tasks: Mutex<Tasks>,
+    /// Of all views: a task does not say which one it is about.
+    pub(crate) tasks: Arc<Mutex<Tasks>>,
 }
 
 impl Infoblox {
@@ -75,7 +76,7 @@ impl Infoblox {
             client: Arc::new(Client::new(settings, memory, observer)?),
             absences: Absences::default(),
             revisions: Arc::default(),
-            tasks: Mutex::default(),
+            tasks: Arc::default(),
         })
     }
 
@@ -105,7 +106,7 @@ impl Infoblox {
             client: Arc::clone(&self.client),
             absences: Absences::default(),
             revisions: Arc::clone(&self.revisions),
-            tasks: Mutex::default(),
+            tasks: Arc::clone(&self.tasks),
         }
     }
 

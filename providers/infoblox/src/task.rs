@@ -24,8 +24,8 @@ const MOST_TASKS: &str = "1000";
 /// What is known of tasks.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    /// Writes of ours that became tasks, by zone.
-    waiting: BTreeMap<DomainName, Task>,
+    /// Writes of ours that became tasks, by view and zone.
+    waiting: BTreeMap<(String, DomainName), Task>,
     /// References that the grid does not show, and since when.
     unseen: BTreeMap<String, Timestamp>,
 }
@@ -50,13 +50,13 @@ impl Infoblox {
     /// The grid made a task of it.
     pub(crate) fn awaits(&self, change: &Change, reference: &str) -> Receipt {
         let task = Task { change: change.clone(), reference: reference.to_owned() };
-        self.tasks().waiting.insert(change.zone().clone(), task);
+        self.tasks().waiting.insert(self.task_key(change.zone()), task);
         awaiting(reference)
     }
 
     /// Asks how an earlier write of this zone stands, if it became a task.
     pub(crate) async fn pending(&self, change: &Change) -> Result<Option<Receipt>, ProviderError> {
-        let Some(task) = self.tasks().waiting.get(change.zone()).cloned() else {
+        let Some(task) = self.tasks().waiting.get(&self.task_key(change.zone())).cloned() else {
             return Ok(None);
         };
         match self.task_state(&task.reference).await.map_err(|failure| failure.error)? {
@@ -65,7 +65,7 @@ impl Infoblox {
                 Err(ProviderError::Refused { text: rejection(change.zone(), &how) })
             }
             TaskState::Rejected(_) | TaskState::Over => {
-                self.tasks().waiting.remove(change.zone());
+                self.tasks().waiting.remove(&self.task_key(change.zone()));
                 Ok(None)
             }
         }
@@ -100,7 +100,19 @@ impl Infoblox {
         Ok(TaskState::Unseen)
     }
 
-    /// The task that waits for a decision about this zone, whoever submitted it.
+    fn task_key(&self, zone: &DomainName) -> (String, DomainName) {
+        (self.view().to_owned(), zone.clone())
+    }
+
+    /// Whether another view of this process knows a task as that of its own zone.
+    fn is_of_another_view(&self, task: &ScheduledTask) -> bool {
+        let tasks = self.tasks();
+        let mut others = tasks.waiting.iter().filter(|((view, _), _)| view != self.view());
+        others.any(|(_, other)| task.reference.as_ref() == Some(&other.reference))
+    }
+
+    /// The task that waits for a decision about this zone, whoever submitted it. A task does not name the view, so what
+    /// nobody here knows is taken for one of this view.
     pub(crate) async fn held_task(&self, zone: &DomainName) -> Result<Option<Held>, Failure> {
         let about = [
             ("changed_objects.name", zone.as_str()),
@@ -113,7 +125,8 @@ impl Infoblox {
             Err(Failure { error: ProviderError::Refused { .. }, .. }) => return Ok(None),
             Err(failure) => return Err(failure),
         };
-        let Some(task) = tasks.into_iter().find(|task| matches!(state(task), TaskState::Waiting)) else {
+        let waits = |task: &ScheduledTask| matches!(state(task), TaskState::Waiting);
+        let Some(task) = tasks.into_iter().find(|task| waits(task) && !self.is_of_another_view(task)) else {
             return Ok(None);
         };
         let account = self.client.settings().credentials.read().map_err(Failure::here)?.username;
