@@ -7,8 +7,6 @@ use gslb_provider_contract::{ProviderError, Retry};
 
 use crate::stage::on_recording;
 
-const NOW: Duration = Duration::ZERO;
-
 /// The error of a read.
 async fn read(scenario: &str) -> ProviderError {
     let on = on_recording(scenario);
