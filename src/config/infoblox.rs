@@ -130,8 +130,6 @@ impl InfobloxSettings {
         let fix = "write never or if-needed";
         let restart_policy = reader.parsed("INFOBLOX_RESTART_POLICY", fix, parse_restart_policy);
         let tls_verify = tls_verify(reader);
-        check_pool_connections(reader);
-        check_proxy(reader);
         let ca_file = reader.path("INFOBLOX_CA_FILE").or_else(|| reader.path("SSL_CERT_FILE"));
         let view = Some(reader.text(DNS_VIEW)).filter(|view| !view.is_empty());
         let client_certificate = client_certificate(reader);
