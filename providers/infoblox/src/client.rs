@@ -7,7 +7,7 @@ use backon::{ExponentialBuilder, Retryable};
 use gslb_provider_contract::ProviderError;
 use jiff::Timestamp;
 use reqwest::header::COOKIE;
-use reqwest::{Certificate, Identity, Method, RequestBuilder, StatusCode, redirect};
+use reqwest::{Method, RequestBuilder, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -16,6 +16,7 @@ use crate::answer::{Answer, Failure, Kind, interpret};
 use crate::bounds::{LARGEST_REPLY, MOST_VALUES, has_more_values};
 use crate::breaker::{Breaker, Outage};
 use crate::calls::{CallObserver, Operation};
+use crate::connect;
 use crate::credentials::Credential;
 use crate::login::{LoginGate, LoginMemory};
 use crate::master::Master;
@@ -26,13 +27,11 @@ use crate::settings::{GridAddress, Settings, SetupError};
 use crate::transport;
 
 /// Requests in flight at once (reference.md §1.5: no limit is published; four is what we allow ourselves).
-const IN_FLIGHT: usize = 4;
+pub(crate) const IN_FLIGHT: usize = 4;
 /// A failed read is sent at most twice more.
 const READ_RETRIES: usize = 2;
 /// A grid that asks for a longer pause is left alone, and the caller told.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// Longest time to connect; a grid master answers a handshake in milliseconds. No outside reference.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Where several operations are sent as one transaction.
 pub(crate) const BATCH: &str = "request";
 
@@ -71,7 +70,7 @@ impl Client {
         memory: Arc<dyn LoginMemory>,
         observer: Arc<dyn CallObserver>,
     ) -> Result<Self, SetupError> {
-        let http = build(&settings)?;
+        let http = connect::build(&settings)?;
         let master = Master::among(settings.grids.len(), 0);
         let login = LoginGate::new(memory, settings.request_timeout);
         Ok(Self {
@@ -354,45 +353,6 @@ impl Client {
     fn now(&self) -> Timestamp {
         (self.settings.clock)()
     }
-}
-
-fn build(settings: &Settings) -> Result<reqwest::Client, SetupError> {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        return Err(SetupError::NoCryptoProvider);
-    }
-    if settings.view.trim().is_empty() {
-        return Err(SetupError::View);
-    }
-    let mut roots = vec![];
-    for bundle in &settings.ca_bundles {
-        let problem = |problem: String| SetupError::CaBundle { problem };
-        let certificates =
-            Certificate::from_pem_bundle(bundle).map_err(|error| problem(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(problem("no BEGIN CERTIFICATE in it".to_owned()));
-        }
-        roots.extend(certificates);
-    }
-    if settings.grids.is_empty() {
-        return Err(SetupError::NoGrid);
-    }
-    let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("gslb-bridge/", env!("CARGO_PKG_VERSION")))
-        .http1_only()
-        .https_only(true)
-        .redirect(redirect::Policy::none())
-        .timeout(settings.request_timeout)
-        .connect_timeout(CONNECT_TIMEOUT.min(settings.request_timeout))
-        .pool_max_idle_per_host(IN_FLIGHT)
-        .tls_certs_merge(roots)
-        .tls_danger_accept_invalid_certs(!settings.verifies);
-    if let Some(pem) = &settings.client_certificate {
-        let identity = Identity::from_pem(pem.expose_secret());
-        let problem = |error: reqwest::Error| SetupError::ClientCertificate { problem: error.to_string() };
-        // Shown in the first handshake, when the server asks: this TLS stack never renegotiates.
-        builder = builder.identity(identity.map_err(problem)?);
-    }
-    builder.build().map_err(|error| SetupError::Client { problem: error.to_string() })
 }
 
 fn operation(request: &Request) -> Operation {

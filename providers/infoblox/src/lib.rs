@@ -1,11 +1,11 @@
 //! Infoblox WAPI as a provider of zone delegations.
 //!
 //! Modules in reading order: [`settings`] and [`credentials`] (what an operator gives), [`provider`] (the
-//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `swap` with
+//! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `create`, `swap` with
 //! `entries` and `revision` (a write that keeps what others write meanwhile), `task` (a write
 //! that somebody has to approve), `beneath` (what a new delegation would hide), `service` (whether
 //! the grid serves what it holds), `inspect` (all of that for people), `wire` and `convert`
-//! (their shapes and ours), `client` (HTTP only) with `master`, `session`, [`login`] and `breaker` (when a
+//! (their shapes and ours), `client` (HTTP only) with `connect`, `master`, `session`, [`login`] and `breaker` (when a
 //! request may be sent, to whom, and as whom), `answer` (what a reply means) with `secrets` (what of it may be quoted) and
 //! `bounds` (how much of it is read), [`calls`] (measuring), [`recording`] (what a grid answers, for those who have none).
 
@@ -17,7 +17,9 @@ mod bounds;
 mod breaker;
 pub mod calls;
 mod client;
+mod connect;
 mod convert;
+mod create;
 pub mod credentials;
 mod entries;
 mod inspect;

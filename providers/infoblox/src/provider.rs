@@ -14,7 +14,7 @@ use gslb_provider_contract::{
     Approval, Capabilities, Disposition, Finding, Held, Observe, Provider, ProviderError, ProviderId,
     Receipt, Scope, Service,
 };
-use reqwest::{Method, Url};
+use reqwest::Url;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use crate::absence::{Absences, above};
 use crate::amends::Lost;
 use crate::answer::{Failure, Kind};
 use crate::calls::CallObserver;
-use crate::client::{Client, Request};
+use crate::client::Client;
 use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
@@ -31,9 +31,7 @@ use crate::revision::Revisions;
 use crate::secrets::short;
 use crate::settings::{Settings, SetupError};
 use crate::task::Tasks;
-use crate::wire::{
-    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneAuth, ZoneDelegated, written_reference,
-};
+use crate::wire::{RETURN_FIELDS, ZONE_AUTH, ZONE_DELEGATED, ZoneAuth, ZoneDelegated};
 
 /// What a grid may need beyond the time-out of a request: some for its own queue and for the way there. A request
 /// that it carries out even later would have had no reply in time either. No outside reference.
@@ -210,52 +208,6 @@ impl Infoblox {
         Failure::last(ProviderError::Unexpected { text })
     }
 
-    /// Makes the zone: sent once, unless the grid refused it with our revision attribute and takes it without. Whatever
-    /// is unclear afterwards is settled by reading.
-    async fn create(&self, change: &Change, body: Value) -> Result<Receipt, ProviderError> {
-        let mut sent = self.post(body.clone()).await;
-        if body.get("extattrs").is_some() && matches!(&sent, Err(failure) if failure.is_refusal()) {
-            let mut plain = body;
-            plain.as_object_mut().map(|body| body.remove("extattrs"));
-            sent = self.post(plain).await;
-            self.revisions_refused(sent.is_ok());
-        }
-        match sent {
-            Ok(reply) => self.written(change, &reply).await,
-            Err(failure) => match failure.kind {
-                Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
-                Kind::Passing | Kind::Slow => self.settle(change, failure).await,
-                Kind::ReferenceGone
-                | Kind::Untaken
-                | Kind::Elsewhere
-                | Kind::Final
-                | Kind::Untrusted
-                | Kind::Version
-                | Kind::Here => Err(failure.error),
-            },
-        }
-    }
-
-    pub(crate) async fn post(&self, body: Value) -> Result<Value, Failure> {
-        let request = Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) };
-        self.client.send(&request).await
-    }
-
-    /// The grid took it: is it in force, and what stands there now?
-    async fn written(&self, change: &Change, reply: &Value) -> Result<Receipt, ProviderError> {
-        let Some(reference) = written_reference(reply) else {
-            let failure = self.unexpected("answered a write without a reference");
-            return self.settle(change, failure).await;
-        };
-        if reference.starts_with(SCHEDULED_TASK) {
-            return Ok(self.awaits(change, reference));
-        }
-        let found = self.look_up(change.zone()).await.ok();
-        let read_back = found.and_then(|found| self.presence(found.as_ref(), change.zone()).ok());
-        let disposition = Disposition::Applied;
-        Ok(Receipt { reference: reference.to_owned(), disposition, read_back, amends: vec![] })
-    }
-
     /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).
     pub(crate) async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
         let zone = change.zone();
@@ -272,30 +224,6 @@ impl Infoblox {
         }
         // One look does not prove that nothing comes: the grid may still be at work on it.
         Err(uncertain(zone, failure.error))
-    }
-
-    /// Why a name is taken, in a sentence.
-    async fn taken(&self, zone: &DomainName, failure: Failure) -> ProviderError {
-        match self.look_up(zone).await {
-            Ok(Some(_)) => return ProviderError::Stale { zone: zone.clone() },
-            Ok(None) => {}
-            Err(other) => return other.error,
-        }
-        let target = search(ZONE_AUTH, zone, self.view(), "fqdn,view");
-        let authoritative = match self.client.read(target).await {
-            Ok(Value::Array(hits)) => !hits.is_empty(),
-            Ok(_) | Err(_) => false,
-        };
-        let what = match authoritative {
-            true => "an authoritative zone of that name exists",
-            false => "another zone of that name exists, or one that the account may not see",
-        };
-        let text = format!(
-            "{zone} cannot be delegated in view {}: {what}, and it is left as it is; remove it or choose another zone ({})",
-            self.view(),
-            failure.error
-        );
-        ProviderError::Refused { text }
     }
 }
 
@@ -416,7 +344,7 @@ fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {
 }
 
 /// A search for one name in one view. Two hits are enough to know that something is wrong.
-fn search(kind: &str, zone: &DomainName, view: &str, fields: &str) -> String {
+pub(crate) fn search(kind: &str, zone: &DomainName, view: &str, fields: &str) -> String {
     query(kind, &[("fqdn", zone.as_str()), ("view", view), ("_return_fields", fields), ("_max_results", "2")])
 }
 

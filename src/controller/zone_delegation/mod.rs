@@ -17,6 +17,7 @@ mod prove;
 mod provide;
 pub(crate) mod report;
 mod restart;
+mod settle;
 mod standing;
 mod zones;
 
