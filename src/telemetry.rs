@@ -32,12 +32,14 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, IsTerminal};
 
+use gslb_core::text::one_line;
 use jiff::{Timestamp, Unit};
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::fmt::format::{JsonFields, Writer};
+use tracing_subscriber::fmt::format::{JsonFields, Writer, debug_fn};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
@@ -67,7 +69,18 @@ fn simple<W>(level: LogLevel, color: bool, writer: W) -> impl Subscriber + Send 
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let lines = tracing_subscriber::fmt::layer().with_ansi(color).with_writer(writer);
+    // A field may hold words of somebody else, who must not write lines of our log or turn a terminal over.
+    let fields = debug_fn(|writer, field, value| {
+        let text = format!("{value:?}");
+        match field.name() {
+            "message" => write!(writer, "{}", one_line(&text)),
+            name => write!(writer, "{name}={}", one_line(&text)),
+        }
+    });
+    let lines = tracing_subscriber::fmt::layer()
+        .fmt_fields(fields.delimited(" "))
+        .with_ansi(color)
+        .with_writer(writer);
     Registry::default().with(lines.with_filter(filter(level)))
 }
 
@@ -288,6 +301,18 @@ mod tests {
         assert_eq!(messages(LogLevel::Debug), ["ours", "theirs, to look at"]);
         assert_eq!(messages(LogLevel::Info), ["theirs, to look at"]);
         assert_eq!(messages(LogLevel::Error), Vec::<String>::new());
+    }
+
+    #[test]
+    fn words_of_somebody_else_stay_within_their_line() {
+        let forged = "a\nINFO forged {\"changeLog\":1}\u{1b}[2J";
+        let memory = Memory::default();
+        let log = || tracing::info!(error = %forged, name = forged, "{forged}");
+        with_default(simple(LogLevel::Info, false, memory.maker()), log);
+        let text = memory.text();
+        assert_eq!((text.lines().count(), text.contains('\u{1b}')), (1, false), "{text}");
+        let lines = json_lines(LogLevel::Info, log);
+        assert_eq!((lines.len(), &lines[0]["error"]), (1, &json!(forged)));
     }
 
     #[test]

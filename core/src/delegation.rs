@@ -95,12 +95,18 @@ pub struct ObservedDelegation {
     /// leave as they are.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub kept_settings: BTreeSet<String>,
+    /// Whether it may be given a first TTL: no mark says that a cluster of the fleet wrote it before. Where a write leaves
+    /// one, whoever takes the TTL away again is heeded by every cluster, and after a restart; elsewhere each run remembers
+    /// what it gave.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub takes_first_ttl: bool,
 }
 
 impl ObservedDelegation {
-    /// A delegation without obstacles and foreign settings.
+    /// A delegation without obstacles and foreign settings, which may be given a first TTL.
     pub fn plain(delegation: Delegation) -> Self {
-        Self { delegation, obstacles: BTreeSet::new(), kept_settings: BTreeSet::new() }
+        let (obstacles, kept_settings) = (BTreeSet::new(), BTreeSet::new());
+        Self { delegation, obstacles, kept_settings, takes_first_ttl: true }
     }
 }
 

@@ -23,7 +23,7 @@
 //! 8. [`changelog`]: the tamper-evident chain of what was done at a provider; [`outlet`]: at which of several places.
 //! 9. [`doubling`]: the pauses of whatever is tried again.
 //!
-//! [`few`] is the one container of its own.
+//! [`few`] is the one container of its own, [`text`] what makes words of others fit for a sentence.
 
 mod absence;
 pub mod annotated;
@@ -63,6 +63,7 @@ pub mod rivalry;
 pub mod strategy;
 pub mod target;
 pub mod tenancy;
+pub mod text;
 pub mod ttl;
 pub mod zone;
 

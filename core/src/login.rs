@@ -182,6 +182,8 @@ impl LoginRecord {
         let tries = self.entry(fingerprint);
         let unanswered = tries.unanswered.saturating_sub(1);
         match end {
+            // Told again, as nobody knew whether it was stored.
+            LoginEnd::Rejected { at } if tries.is_counted(at) => {}
             LoginEnd::Rejected { at } => {
                 tries.bad = tries.bad.saturating_add(1);
                 (tries.unanswered, tries.last) = (unanswered, Some(at));
@@ -231,6 +233,11 @@ impl LoginRecord {
 }
 
 impl Tries {
+    /// Whether a rejection at that time is in the count already.
+    fn is_counted(&self, at: Timestamp) -> bool {
+        self.bad > 0 && self.unanswered == 0 && self.last == Some(at)
+    }
+
     fn is_settled(&self) -> bool {
         self.bad == 0 && self.unanswered == 0
     }
@@ -320,6 +327,17 @@ mod tests {
         assert_eq!(decide(&record, print, at(899)), LoginDecision::WaitUntil(at(900)));
         let record = rejected_at(record, "right", 900);
         assert_eq!(decide(&record, print, at(99_999)), LoginDecision::BlockedUntilChanged);
+    }
+
+    #[test]
+    fn a_rejection_that_is_told_twice_counts_once() {
+        let print = secret("wrong");
+        let first = rejected_at(LoginRecord::new(SALT), "wrong", 0);
+        let second = rejected_at(first.clone(), "wrong", 60);
+        assert_ne!(first, second);
+        for (record, second) in [(first, 0), (second, 60)] {
+            assert_eq!(record.clone().ended(print, LoginEnd::Rejected { at: at(second) }), record);
+        }
     }
 
     #[test]

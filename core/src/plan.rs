@@ -298,7 +298,7 @@ fn first_ttl(
     let foreign = claims.iter().any(|ns| ns.claim == Claim::Foreign);
     let shared = *desired.share() == Share::Entry;
     let held = found.obstacles.iter().any(Obstacle::forbids_writes);
-    let unset = found.delegation.ttl.is_none() && !history.set_ttl();
+    let unset = found.delegation.ttl.is_none() && found.takes_first_ttl && !history.set_ttl();
     (shared && unset && !foreign && !held).then_some(*ttl)
 }
 

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests unwrap as tests do")]
 
 use gslb_core::changelog::{
-    Action, ChangeResult, Entry, Fault, Inexact, Intent, Line, ObjectRef, Outcome, Proof, Proposal, Report,
-    SealKey, Tail, Verdict, Who, verify, verify_against, verify_from,
+    Action, Amends, ChangeResult, Entry, Fault, Inexact, Intent, Line, ObjectRef, Outcome, Proof, Proposal,
+    Report, SealKey, Tail, Verdict, Who, verify, verify_against, verify_from,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -45,8 +45,23 @@ fn outcome(sequence: u64) -> Entry {
             error: None,
             duration_millis: 41,
             settled_by_reading: false,
+            amends: vec![],
         },
     })
+}
+
+/// Logs from before there were amends are read, and have the hashes that they had.
+#[test]
+fn an_outcome_without_amends_is_written_as_before_there_were_any() {
+    let Entry::Outcome(plain) = outcome(1) else { panic!("an outcome") };
+    let written = serde_json::to_value(&plain).unwrap();
+    assert_eq!(written.get("amends"), None);
+    assert_eq!(serde_json::from_value::<Outcome>(written).unwrap(), plain);
+    let amends = vec![Amends { lost: json!({"delegate_to": []}), error: None }];
+    let told = Outcome { verdict: Verdict { amends, ..plain.verdict.clone() }, ..plain };
+    let written = serde_json::to_value(&told).unwrap();
+    assert_eq!(written["amends"], json!([{"lost": {"delegate_to": []}}]));
+    assert_eq!(serde_json::from_value::<Outcome>(written).unwrap(), told);
 }
 
 fn chain(entries: impl IntoIterator<Item = Entry>, key: Option<&SealKey>) -> Vec<Line> {

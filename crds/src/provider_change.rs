@@ -188,6 +188,17 @@ fn outcome_schema(_: &mut SchemaGenerator) -> Schema {
                 "type": "boolean",
                 "description": "Whether the outcome was found by reading the provider later.",
             },
+            "amends": {
+                "type": "array",
+                "description": "What the write took from others who wrote at the same moment.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "lost": { "description": "What they had.", "x-kubernetes-preserve-unknown-fields": true },
+                        "error": { "type": "string", "description": "Why it is not back; without it, it was put back." },
+                    },
+                },
+            },
         },
     })
 }

@@ -287,6 +287,10 @@ const PROVIDER_CHANGE: &str = r#"
     spec.why string required
     spec.zone string required
     status object
+    status.amends array
+    status.amends[] object
+    status.amends[].error string
+    status.amends[].lost any x-kubernetes-preserve-unknown-fields
     status.at string format="date-time" required
     status.chain object required
     status.chain.hash string required

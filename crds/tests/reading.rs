@@ -163,6 +163,7 @@ fn stores_its_two_lines(view: Option<String>) {
         error: None,
         duration_millis: 41,
         settled_by_reading: false,
+        amends: vec![],
     };
     let first = Tail::START.next(Entry::Intent(Box::new(Intent { sequence: 1, at, change })), None).unwrap();
     let second =

@@ -33,9 +33,15 @@ pub(crate) enum Stop {
     Provider(#[from] ProviderError),
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// Others lost something by a write of ours, and it is not back.
+    #[error("{0}")]
+    Owed(String),
     #[error("{0}")]
     Refused(String, &'static str),
 }
+
+/// What the log says of a change that the provider acknowledged and does not show.
+const NOT_KEPT: &str = "the provider acknowledged the change, and a read right after it does not show it";
 
 /// What a change is about, as far as a read tells how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,22 +174,33 @@ pub(crate) struct Notary<'a> {
     pub(crate) zone_delegation: Option<&'a str>,
 }
 
-/// A change that is known to be held back for approval, and its task.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HeldBack<'a, C> {
-    pub(crate) change: &'a C,
-    pub(crate) reference: &'a str,
+/// A change whose outcome a read told.
+pub(crate) struct Over<C> {
+    open: Open,
+    pub(crate) result: ChangeResult,
+    /// Nothing if another version logged it in a form that is not ours.
+    pub(crate) change: Option<C>,
+    /// Its task, if it waits for approval.
+    pub(crate) reference: Option<String>,
+}
+
+/// The outcome of a change that the provider took, as far as its answer tells.
+pub(crate) fn result_of(disposition: &Disposition) -> ChangeResult {
+    match disposition {
+        Disposition::Applied => ChangeResult::Applied,
+        Disposition::AwaitingApproval { .. } => ChangeResult::AwaitingApproval,
+    }
 }
 
 impl Notary<'_> {
     /// Logs the intent, makes the change, logs the outcome. Without a stored intent there is no change. `taken` is told
-    /// as soon as the provider has it, whatever becomes of the log.
+    /// as soon as the provider has it, whatever becomes of the log, and says what came of it.
     pub(crate) async fn make<R>(
         &self,
         subject: Subject,
         proposal: Proposal,
         apply: impl Future<Output = Result<Receipt<R>, ProviderError>>,
-        taken: impl FnOnce(&Receipt<R>),
+        taken: impl FnOnce(&Receipt<R>) -> ChangeResult,
     ) -> Result<Receipt<R>, Stop> {
         let (zone, action) = (proposal.zone.clone(), proposal.action.as_str());
         let _under_way = self.ledger.begin_change().await;
@@ -191,23 +208,22 @@ impl Notary<'_> {
         let started = Instant::now();
         let result = apply.await;
         let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let verdict = |result, reference, error| Verdict {
+        let verdict = |result, reference, error, amends| Verdict {
             result,
             reference,
             error,
             duration_millis,
             settled_by_reading: false,
+            amends,
         };
         match result {
             Ok(receipt) => {
-                taken(&receipt);
-                let result = match &receipt.disposition {
-                    Disposition::Applied => ChangeResult::Applied,
-                    Disposition::AwaitingApproval { .. } => ChangeResult::AwaitingApproval,
-                };
-                self.complete(pending, verdict(result, Some(receipt.reference.clone()), None)).await?;
-                let (provider, view) = (self.provider.id(), self.outlet.view());
-                tracing::info!(%zone, %provider, view, action, "Made a change at the provider.");
+                let result = taken(&receipt);
+                let not_kept = (result == ChangeResult::NotApplied).then(|| NOT_KEPT.to_owned());
+                let (reference, amends) = (Some(receipt.reference.clone()), receipt.amends.clone());
+                self.complete(pending, verdict(result, reference, not_kept, amends)).await?;
+                let (provider, view, result) = (self.provider.id(), self.outlet.view(), result.as_str());
+                tracing::info!(%zone, %provider, view, action, result, "Made a change at the provider.");
                 Ok(receipt)
             }
             Err(error @ ProviderError::Uncertain { .. }) => {
@@ -216,7 +232,8 @@ impl Notary<'_> {
                 Err(error.into())
             }
             Err(error) => {
-                self.complete(pending, verdict(ChangeResult::Failed, None, Some(error.to_string()))).await?;
+                let verdict = verdict(ChangeResult::Failed, None, Some(error.to_string()), vec![]);
+                self.complete(pending, verdict).await?;
                 Err(error.into())
             }
         }
@@ -231,40 +248,70 @@ impl Notary<'_> {
 
     /// Gives changes their outcome that nobody was there to see: a read of the provider tells, begun at `read_at`. Gives
     /// until when nothing may be written, if the request of one may still be under way.
-    pub(crate) async fn settle<C: Traced + PartialEq>(
+    pub(crate) async fn settle<C: Traced>(
         &self,
         subject: &Subject,
         change_of: impl Fn(&Intent) -> Option<C>,
-        held_back: Option<HeldBack<'_, C>>,
         observed: &C::Observed,
         read_at: Timestamp,
     ) -> Result<Option<Timestamp>, AuditError> {
+        let (over, wait) = self.judge(subject, change_of, |_| false, observed, read_at);
+        self.close_books(over).await?;
+        Ok(wait)
+    }
+
+    /// Judges those changes; those that are not over are left again. `awaits`: whether one is known to wait for approval.
+    pub(crate) fn judge<C: Traced>(
+        &self,
+        subject: &Subject,
+        change_of: impl Fn(&Intent) -> Option<C>,
+        awaits: impl Fn(&C) -> bool,
+        observed: &C::Observed,
+        read_at: Timestamp,
+    ) -> (Vec<Over<C>>, Option<Timestamp>) {
         let bound = self.provider.longest_aftermath();
         let mut over = Vec::new();
         let mut wait = None;
         // All are judged before the first is logged: a log that fails then must not make those that wait begin anew.
         for Open { pending, since } in self.ledger.take_unsettled(subject, self.outlet) {
             let change = change_of(pending.intent());
-            let waiting = held_back.as_ref().filter(|held| Some(held.change) == change.as_ref());
-            let (change, awaits_approval) = (change.as_ref(), waiting.is_some());
+            let awaits_approval = change.as_ref().is_some_and(&awaits);
             let since = since.min(read_at);
-            match (Unsettled { change, awaits_approval, since, bound }).settle(observed, read_at) {
-                Settlement::Settled(result) => over.push((pending, result, waiting)),
+            let unsettled = Unsettled { change: change.as_ref(), awaits_approval, since, bound };
+            match unsettled.settle(observed, read_at) {
+                Settlement::Settled(result) => {
+                    over.push(Over { open: Open { pending, since }, result, change, reference: None });
+                }
                 Settlement::Wait { until } => {
                     self.ledger.leave_unsettled(subject.clone(), Open { pending, since });
                     wait = wait.max(Some(until));
                 }
             }
         }
-        for (pending, result, waiting) in over {
-            let reference = waiting.map(|waiting| waiting.reference.to_owned());
+        (over, wait)
+    }
+
+    /// Leaves changes again that were judged, because something else is not known.
+    pub(crate) fn leave<C>(&self, subject: &Subject, over: Vec<Over<C>>) {
+        over.into_iter().for_each(|over| self.ledger.leave_unsettled(subject.clone(), over.open));
+    }
+
+    /// Logs what came of changes that were judged.
+    pub(crate) async fn close_books<C>(&self, over: Vec<Over<C>>) -> Result<(), AuditError> {
+        for Over { open: Open { pending, .. }, result, reference, .. } in over {
             let (zone, view) = (&pending.intent().change.zone, self.outlet.view());
             tracing::info!(%zone, view, result = result.as_str(), "Settled a change by reading the provider.");
-            let verdict =
-                Verdict { result, reference, error: None, duration_millis: 0, settled_by_reading: true };
+            let verdict = Verdict {
+                result,
+                reference,
+                error: None,
+                duration_millis: 0,
+                settled_by_reading: true,
+                amends: vec![],
+            };
             self.complete(pending, verdict).await?;
         }
-        Ok(wait)
+        Ok(())
     }
 }
 

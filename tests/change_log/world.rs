@@ -110,6 +110,7 @@ pub(crate) fn applied() -> Verdict {
         error: None,
         duration_millis: 41,
         settled_by_reading: false,
+        amends: vec![],
     }
 }
 

@@ -39,3 +39,4 @@ mod zone_proof;
 mod zone_rest;
 mod zone_restart;
 mod zone_unverified;
+mod zone_writers;

@@ -354,7 +354,7 @@ impl Provider for Approving {
     }
     async fn apply_record(&self, _: &ApprovedRecordChange) -> Result<Receipt<ObservedHost>, ProviderError> {
         let disposition = Disposition::AwaitingApproval { task: "12".to_owned() };
-        Ok(Receipt { reference: "task/12".to_owned(), disposition, read_back: None })
+        Ok(Receipt { reference: "task/12".to_owned(), disposition, read_back: None, amends: vec![] })
     }
     fn longest_aftermath(&self) -> Duration {
         Duration::ZERO

@@ -8,7 +8,8 @@ use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
+    Approval, Capabilities, Disposition, Held as Task, Observe, Provider, ProviderError, ProviderId, Receipt,
+    Scope,
 };
 use gslb_provider_memory::MemoryProvider;
 use serde_json::Value;
@@ -20,11 +21,21 @@ struct Held {
     store: MemoryProvider,
     tasks: Mutex<Vec<ApprovedChange>>,
     verdict: Mutex<Option<Approval>>,
+    /// What the backend says of tasks about the zone.
+    found: Mutex<Option<Task>>,
+    /// Replies that get lost on their way.
+    lost: Mutex<usize>,
 }
 
 impl Held {
     fn new() -> Arc<Self> {
-        Arc::new(Self { store: MemoryProvider::new(), tasks: Mutex::default(), verdict: Mutex::default() })
+        Arc::new(Self {
+            store: MemoryProvider::new(),
+            tasks: Mutex::default(),
+            verdict: Mutex::default(),
+            found: Mutex::default(),
+            lost: Mutex::default(),
+        })
     }
 
     fn run(self: &Arc<Self>) -> Option<Arc<dyn Provider>> {
@@ -63,12 +74,26 @@ impl Observe for Held {
 impl Provider for Held {
     async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
         self.tasks.lock().unwrap().push(change.clone());
+        let mut lost = self.lost.lock().unwrap();
+        if *lost > 0 {
+            *lost -= 1;
+            return Err(ProviderError::Uncertain { text: "no reply".into(), source: None });
+        }
         let (reference, task) = (format!("task/{}", self.tasks()), self.tasks().to_string());
-        Ok(Receipt { reference, disposition: Disposition::AwaitingApproval { task }, read_back: None })
+        Ok(Receipt {
+            reference,
+            disposition: Disposition::AwaitingApproval { task },
+            read_back: None,
+            amends: vec![],
+        })
     }
 
     fn longest_aftermath(&self) -> Duration {
         self.store.longest_aftermath()
+    }
+
+    async fn held(&self, _: &DomainName) -> Result<Option<Task>, ProviderError> {
+        Ok(self.found.lock().unwrap().clone())
     }
 
     async fn approval(&self, _: &DomainName, reference: &str) -> Result<Approval, ProviderError> {
@@ -126,4 +151,54 @@ async fn a_task_that_the_provider_has_forgotten_is_asked_for_anew() {
     pass(120).await;
     let logged = vec!["AwaitingApproval".into(), "NotApplied".into(), "AwaitingApproval".into()];
     assert_eq!((provider.tasks(), results(&cluster)), (2, logged));
+}
+
+fn task(by: &str, ours: bool) -> Task {
+    Task { task: "7".into(), reference: "task/7".into(), by: Some(by.into()), ours }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_of_somebody_else_about_the_zone_is_waited_for_and_nothing_is_logged() {
+    let (cluster, provider) = (Cluster::alone(), Held::new());
+    *provider.found.lock().unwrap() = Some(task("alice", false));
+    let _running = cluster.run_with(provider.run());
+    assert_eq!(
+        cluster.zone_tells("InSync", "False", "WaitingForApproval").await,
+        "nothing is changed at delegation cloud.example.com: a change by alice waits for approval there as 7 at memory; have it approved or rejected"
+    );
+    pass(300).await;
+    assert_eq!((provider.tasks(), results(&cluster)), (0, vec![]));
+    *provider.found.lock().unwrap() = None;
+    eventually("it is submitted", || (provider.tasks() == 1).then_some(())).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_whose_reply_is_lost_and_that_waits_for_approval_is_not_submitted_again() {
+    let (cluster, provider) = (Cluster::alone(), Held::new());
+    *provider.lost.lock().unwrap() = 1;
+    let _running = cluster.run_with(provider.run());
+    eventually("it is submitted", || (provider.tasks() == 1).then_some(())).await;
+    *provider.found.lock().unwrap() = Some(task("gslb", true));
+    cluster.zone_tells("InSync", "False", "WaitingForApproval").await;
+    pass(300).await;
+    assert_eq!((provider.tasks(), results(&cluster)), (1, vec!["AwaitingApproval".into()]));
+    provider.approve().await;
+    cluster.zone_tells("InSync", "True", "InSync").await;
+    let logged = vec!["AwaitingApproval".into(), "Applied".into()];
+    assert_eq!((provider.tasks(), results(&cluster)), (1, logged));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_the_account_may_not_see_is_waited_for_and_told() {
+    let (cluster, provider) = (Cluster::alone(), Held::new());
+    let _running = cluster.run_with(provider.run());
+    cluster.zone_tells("InSync", "False", "WaitingForApproval").await;
+    *provider.verdict.lock().unwrap() = Some(Approval::Unseen { text: "this account sees no tasks".into() });
+    eventually("it is told", || {
+        let told = crate::world::told(&cluster.zone(), "InSync", "False", "WaitingForApproval");
+        told.filter(|text| text == "this account sees no tasks")
+    })
+    .await;
+    pass(3600).await;
+    assert_eq!((provider.tasks(), results(&cluster)), (1, vec!["AwaitingApproval".into()]));
 }

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::name::DomainName;
+
 /// One line's content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -143,6 +145,27 @@ pub struct Verdict {
     pub duration_millis: u64,
     /// Whether the outcome was found by reading the provider later, because nobody was there to see it.
     pub settled_by_reading: bool,
+    /// What the write took from others who wrote at the same moment, and what became of that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amends: Vec<Amends>,
+}
+
+/// What others had at a provider and lost by a write of ours, because they wrote at the same moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Amends {
+    /// What they had, in the provider's own form. Without `null`s, because an API server drops them.
+    pub lost: Value,
+    /// Why it is not back; nothing if it was put back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Amends {
+    /// Name of putting this back by its content.
+    pub fn id(zone: &DomainName, lost: &Value) -> String {
+        crate::change::content_id(&("amends", zone, lost))
+    }
 }
 
 /// How a change ended.

@@ -130,6 +130,13 @@ fn a_delegation_of_the_fleet_alone_gets_its_first_ttl_with_the_entry_or_without(
 }
 
 #[test]
+fn a_ttl_that_another_cluster_or_an_earlier_run_gave_first_is_not_given_again() {
+    let found = ObservedDelegation { takes_first_ttl: false, ..with_ttl(None, &[(EU, &["192.0.2.53"])]) };
+    let plan = planned(&wants(&["192.0.2.53"]), &Presence::Present(found));
+    assert_eq!((plan.changes, plan.findings), (vec![], vec![ttl_differs("inherited from its grid")]));
+}
+
+#[test]
 fn a_ttl_that_somebody_set_or_took_away_again_is_reported_and_left() {
     let own: (&str, &[&str]) = (EU, &["192.0.2.53"]);
     let desired = wants(&["192.0.2.53"]);

@@ -14,6 +14,7 @@ pub struct Account {
     pub(crate) may_write: bool,
     pub(crate) hidden_views: BTreeSet<String>,
     pub(crate) needs_approval: bool,
+    pub(crate) sees_tasks: bool,
     pub(crate) reads_admins: bool,
 }
 
@@ -28,6 +29,7 @@ impl Account {
             may_write: true,
             hidden_views: BTreeSet::new(),
             needs_approval: false,
+            sees_tasks: true,
             reads_admins: false,
         }
     }
@@ -64,6 +66,13 @@ impl Account {
     #[must_use]
     pub fn needs_approval(mut self) -> Self {
         self.needs_approval = true;
+        self
+    }
+
+    /// Tasks are missing from searches, and a reference to one is answered as unknown.
+    #[must_use]
+    pub fn without_tasks(mut self) -> Self {
+        self.sees_tasks = false;
         self
     }
 
@@ -128,6 +137,8 @@ pub struct Rules {
     pub pending_text: String,
     /// The grid is a read-only candidate: writes are refused. The real text is not known.
     pub read_only_candidate: bool,
+    /// Updates of delegations are acknowledged and not carried out, as if a rule of the grid undid them at once.
+    pub forgets_updates: bool,
     /// Enforce attributes flagged `M` over the API; NIOS 9.0 does so in its own pages only.
     pub enforces_mandatory_attributes: bool,
 }
@@ -142,6 +153,7 @@ impl Default for Rules {
             locked_text: "The zone is locked by another administrator.".to_owned(),
             pending_text: "The object has a pending task.".to_owned(),
             read_only_candidate: false,
+            forgets_updates: false,
             enforces_mandatory_attributes: false,
         }
     }

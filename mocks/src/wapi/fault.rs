@@ -35,6 +35,12 @@ pub enum Fault {
     ResetBeforeCommit,
     /// The request is carried out, and the reply is lost.
     ResetAfterCommit,
+    /// The request is carried out, and something in between answers with this status and a page of its own.
+    Replaced(u16),
+    /// 200 with a text that shows the headers of the request.
+    Echo,
+    /// 200 with this JSON, so many times in a list.
+    Flood(&'static str, usize),
 }
 
 /// A text that names no fault.

@@ -133,6 +133,11 @@ impl Grid {
         self.with_account(user, |account| account.needs_approval = needs_approval);
     }
 
+    /// Hides tasks from an account, or shows them again.
+    pub fn set_sees_tasks(&self, user: &str, sees_tasks: bool) {
+        self.with_account(user, |account| account.sees_tasks = sees_tasks);
+    }
+
     /// Changes the rules for what is unknown about real grids.
     pub fn set_rules(&self, rules: Rules) {
         self.settled().rules = rules;

@@ -110,6 +110,11 @@ impl Shared {
             }
             Fault::LoginPage => pages::login_page(),
             Fault::MetaRefresh => pages::meta_refresh(&self.member),
+            Fault::Replaced(status) => {
+                return Reply { response: pages::replaced(status), ..self.carry_out(request) };
+            }
+            Fault::Echo => pages::echo(&request.headers),
+            Fault::Flood(item, times) => pages::flood(item, times),
             Fault::ResetAfterCommit | Fault::ResetBeforeCommit | Fault::Slow(_) => {
                 return self.carry_out(request);
             }

@@ -2,7 +2,7 @@
 
 use super::error::WapiError;
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde::Serialize as _;
 use serde_json::Value;
 
@@ -69,6 +69,24 @@ pub(crate) fn login_page() -> Response<Body> {
     let body = "<!DOCTYPE html>\n<html>\n<head><title>Log in</title></head>\n<body>\n<form method=\"post\">\n\
                 <input name=\"username\">\n<input name=\"password\" type=\"password\">\n</form>\n</body>\n</html>\n";
     plain(200, "text/html", body)
+}
+
+/// What a proxy says in the place of the grid's reply.
+pub(crate) fn replaced(status: u16) -> Response<Body> {
+    plain(status, "text/html", "<html><body>The reply cannot be shown.</body></html>\n")
+}
+
+/// What a debugging aid in between says: the request's own headers.
+pub(crate) fn echo(headers: &HeaderMap) -> Response<Body> {
+    let line = |(name, value): (&HeaderName, &HeaderValue)| {
+        format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes()))
+    };
+    plain(200, "text/plain", headers.iter().map(line).collect::<String>())
+}
+
+/// A list of the same thing, again and again.
+pub(crate) fn flood(item: &str, times: usize) -> Response<Body> {
+    plain(200, "application/json", format!("[{}]", vec![item; times].join(",")))
 }
 
 /// What a member that is not the master answers: a success that is none.

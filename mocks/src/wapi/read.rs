@@ -59,6 +59,7 @@ fn is_visible(object: &Object, account: &Account) -> bool {
         return false;
     }
     match object.kind.name {
+        "scheduledtask" => account.sees_tasks,
         "view" => account.sees(object.text("name")),
         _ => object.kind.field("view").is_none() || account.sees(object.text("view")),
     }
@@ -134,6 +135,14 @@ pub(crate) fn field_value(store: &Store, object: &Object, name: &str) -> Option<
         "delegate_to" if object.list(name).is_empty() && !object.text("ns_group").is_empty() => {
             Some(Value::Null)
         }
+        "changed_objects.name" => Some(
+            object
+                .list("changed_objects")
+                .iter()
+                .filter_map(|changed| changed.get("name"))
+                .cloned()
+                .collect(),
+        ),
         "ipv4addrs" => addresses(store, object, name, "ipv4addr", 4),
         "ipv6addrs" => addresses(store, object, name, "ipv6addr", 6),
         "ipv4addr" | "ipv6addr" if object.kind.name == "record:host" => {

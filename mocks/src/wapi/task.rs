@@ -1,7 +1,7 @@
 //! Scheduled and approved writes: the reply names a task, and the object comes into being later.
 
 use super::account::Account;
-use super::api::{self, Answer, Operation};
+use super::api::{self, Answer, Operation, Verb};
 use super::error::WapiError;
 use super::query::Query;
 use super::read;
@@ -33,6 +33,7 @@ pub(crate) fn schedule(
     operation: &Operation,
     query: &Query,
 ) -> Result<Answer, WapiError> {
+    let changed = changed_object(state, account, operation);
     let saved = state.store.clone();
     let tried = api::write(state, account, operation, query);
     state.store = saved;
@@ -47,6 +48,7 @@ pub(crate) fn schedule(
         "approval_status": approval,
         "execution_status": execution,
         "submitter": account.name,
+        "changed_objects": [changed],
     }) else {
         return Err(WapiError::invalid_reference());
     };
@@ -57,6 +59,27 @@ pub(crate) fn schedule(
     state.waiting.insert(task_id, Waiting { account: account.clone(), operation: operation.clone() });
     let task = state.store.get(id).ok_or_else(WapiError::invalid_reference)?;
     Ok(Answer { status, body: reference(&state.store, task).into() })
+}
+
+/// What the task is about. How a real grid spells type and action is not known.
+fn changed_object(state: &State, account: &Account, operation: &Operation) -> Value {
+    let action = match operation.verb {
+        Verb::Post => "Add",
+        Verb::Put => "Modify",
+        Verb::Delete | Verb::Get => "Delete",
+    };
+    let text = |fields: &Map<String, Value>| {
+        let name = fields.get("fqdn").or_else(|| fields.get("name"));
+        name.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let stored = read::by_reference(&state.store, account, &operation.object).ok();
+    let name = match (stored, &operation.body) {
+        (Some(object), _) => text(&object.fields),
+        (None, Some(Value::Object(body))) => text(body),
+        (None, _) => String::new(),
+    };
+    let kind = operation.object.split('/').next().unwrap_or_default();
+    json!({ "action": action, "name": name, "object_type": kind })
 }
 
 /// A PUT of `approval_status` on a task decides it.

@@ -283,6 +283,9 @@ const RECORD_HOST: &[Field] = &[
     EXTATTRS,
 ];
 
+/// Kinds that are only looked for; their own fields are left out.
+const RECORD_OTHER: &[Field] = &[NAME, VIEW, ZONE, COMMENT, DISABLE, EXTATTRS];
+
 const RECORD_NS: &[Field] = &[
     Field::new("name", Kind::Name, "rws").search("=:~").base().required(),
     Field::new("nameserver", Kind::Name, "rwus").search("=:~").base().required(),
@@ -332,6 +335,9 @@ const TASKS: &[Field] = &[
     Field::new("submitter", Kind::Text, "rs").search("=:~"),
     Field::new("approver", Kind::Text, "rs").search("=:~"),
     Field::new("scheduled_time", Kind::Uint, "rus").search("=<>"),
+    Field::new("changed_objects", Kind::List, "r").unset(Unset::List),
+    // For searches only, as one client uses it; that it takes patterns is not known.
+    Field::new("changed_objects.name", Kind::Text, "s").search("="),
     Field::new("submitter_comment", Kind::Text, "rus"),
     Field::new("ticket_number", Kind::Text, "rus"),
 ];
@@ -373,16 +379,20 @@ pub(crate) static TYPES: &[ObjectType] = &[
     ObjectType { name: "permission", operations: "cud", fields: admins::PERMISSIONS },
     ObjectType { name: "record:a", operations: "cud", fields: RECORD_A },
     ObjectType { name: "record:aaaa", operations: "cud", fields: RECORD_AAAA },
+    ObjectType { name: "record:alias", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:caa", operations: "cud", fields: RECORD_CAA },
     ObjectType { name: "record:cname", operations: "cud", fields: RECORD_CNAME },
     ObjectType { name: "record:dname", operations: "cud", fields: RECORD_DNAME },
+    ObjectType { name: "record:dtclbdn", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:ds", operations: "d", fields: dnssec::RECORD_DS },
     ObjectType { name: "record:host", operations: "cud", fields: RECORD_HOST },
+    ObjectType { name: "record:https", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:mx", operations: "cud", fields: RECORD_MX },
     ObjectType { name: "record:naptr", operations: "cud", fields: RECORD_NAPTR },
     ObjectType { name: "record:ns", operations: "cud", fields: RECORD_NS },
     ObjectType { name: "record:ptr", operations: "cud", fields: RECORD_PTR },
     ObjectType { name: "record:srv", operations: "cud", fields: RECORD_SRV },
+    ObjectType { name: "record:svcb", operations: "cud", fields: RECORD_OTHER },
     ObjectType { name: "record:tlsa", operations: "cud", fields: RECORD_TLSA },
     ObjectType { name: "record:txt", operations: "cud", fields: RECORD_TXT },
     ObjectType { name: "restartservicestatus", operations: "", fields: RESTART_STATUS },

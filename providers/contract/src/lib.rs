@@ -14,5 +14,5 @@ pub mod record_battery;
 pub use error::{ProviderError, Retry};
 pub use finding::{Finding, Severity};
 pub use provider::{
-    Approval, Capabilities, Disposition, Observe, Provider, ProviderId, Receipt, Scope, Service,
+    Approval, Capabilities, Disposition, Held, Observe, Provider, ProviderId, Receipt, Scope, Service,
 };

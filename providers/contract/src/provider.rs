@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
+use gslb_core::changelog::Amends;
 use gslb_core::claim::Claimant;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::records::{ApprovedRecordChange, ObservedHost, ZoneRecords};
 use gslb_core::zone::Zone;
+use serde_json::Value;
 
 use crate::error::ProviderError;
 use crate::finding::Finding;
@@ -100,6 +102,24 @@ pub trait Provider: Observe {
     /// The backend does not say.
     async fn approval(&self, _zone: &DomainName, _reference: &str) -> Result<Approval, ProviderError> {
         Ok(Approval::Over)
+    }
+
+    /// Looks for a change of the zone that waits at the backend for somebody's approval, whoever submitted it. Asked
+    /// only where something is to be written. What the account may not see is not found.
+    ///
+    /// # Errors
+    /// The backend does not say.
+    async fn held(&self, _zone: &DomainName) -> Result<Option<Held>, ProviderError> {
+        Ok(None)
+    }
+
+    /// Puts back what a write of ours took from others, as a [`Receipt`] told it; done if it is there. Gives the
+    /// backend's reference to the object.
+    ///
+    /// # Errors
+    /// It is not there, or that is not known. It may be tried again.
+    async fn amend(&self, _zone: &DomainName, _lost: &Value) -> Result<String, ProviderError> {
+        Ok(String::new())
     }
 
     /// Restarts those services of the backend that need it. Called only where [`Capabilities::restarts`] says so.
@@ -215,6 +235,9 @@ pub struct Receipt<R = Presence> {
     /// What a read right after the write found, if one was made and succeeded. If a plan for it is not empty,
     /// another writer came in between: observe again at once.
     pub read_back: Option<R>,
+    /// What the write took from others who wrote at the same moment. What has no error is there again; the rest is to
+    /// be [put back](Provider::amend).
+    pub amends: Vec<Amends>,
 }
 
 /// Whether a change that the backend took is in force.
@@ -230,6 +253,19 @@ pub enum Disposition {
     },
 }
 
+/// A change that waits at the backend for somebody's approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The backend's name for the task.
+    pub task: String,
+    /// The backend's reference to it.
+    pub reference: String,
+    /// Who submitted it, if the backend says so.
+    pub by: Option<String>,
+    /// Whether it was submitted with this provider's account.
+    pub ours: bool,
+}
+
 /// How a change stands that somebody has to approve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
@@ -240,6 +276,11 @@ pub enum Approval {
     },
     /// It was carried out, or the backend has forgotten it: reading tells which.
     Over,
+    /// The backend does not show the task, which may only mean that the account may not see it.
+    Unseen {
+        /// The sentence for the user.
+        text: String,
+    },
     /// It was refused, or failed once it was approved.
     Rejected {
         /// The sentence for the user.

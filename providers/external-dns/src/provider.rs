@@ -229,6 +229,7 @@ impl Provider for ExternalDns {
             reference: format!("{}/{name}", self.namespace),
             disposition: Disposition::Applied,
             read_back: Some(read_back),
+            amends: vec![],
         };
         if change.shows_in(&before) {
             return Ok(receipt(before));

@@ -4,17 +4,18 @@
 use std::time::Duration;
 
 use gslb_provider_contract::ProviderError;
-use reqwest::StatusCode;
-use reqwest::header::HeaderValue;
+use jiff::Timestamp;
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
+use serde::Deserialize;
 use serde_json::Value;
 
+use crate::retry_after;
 use crate::secrets::Secrets;
+use crate::session::cookie_of;
 use crate::settings::GridAddress;
 use crate::transport::BY_ITSELF;
 use crate::wire::ErrorBody;
-
-/// What a grid itself says when it takes no request in (reference.md §6.2).
-const BUSY: &str = "Temporary Unavailable";
 
 /// A reply, read to its end.
 #[derive(Debug, Clone)]
@@ -26,14 +27,35 @@ pub(crate) struct Answer {
     pub(crate) session: Option<HeaderValue>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: String,
+    /// The body, if it is JSON.
+    pub(crate) json: Option<Value>,
 }
 
 impl Answer {
+    /// Takes over the reply to a request, read to its end.
+    pub(crate) fn of(response: &Response, body: Vec<u8>, now: Timestamp) -> Self {
+        let headers = response.headers();
+        Self {
+            status: response.status(),
+            content_type: header(headers, &CONTENT_TYPE).unwrap_or_default(),
+            location: header(headers, &LOCATION),
+            session: cookie_of(headers),
+            retry_after: header(headers, &RETRY_AFTER)
+                .and_then(|text| retry_after::pause(&text, header(headers, &DATE).as_deref(), now)),
+            json: serde_json::from_slice(&body).ok(),
+            body: String::from_utf8(body)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        }
+    }
+
     /// Whether the grid's API wrote it, and not a web server, a candidate or a proxy before it.
     pub(crate) fn is_from_wapi(&self) -> bool {
-        !self.status.is_server_error()
-            && self.status != StatusCode::FORBIDDEN
-            && serde_json::from_str::<Value>(&self.body).is_ok()
+        !self.status.is_server_error() && self.status != StatusCode::FORBIDDEN && self.json.is_some()
+    }
+
+    /// Whether it is what a request was sent for.
+    pub(crate) fn is_success(&self) -> bool {
+        self.status.is_success() && self.json.is_some() && !is_html(self)
     }
 }
 
@@ -51,14 +73,14 @@ pub(crate) enum Kind {
     ReferenceGone,
     /// A zone of that name exists.
     Duplicate,
-    /// The grid has not taken the request in: no connection, or "temporarily unavailable". A read may be sent
-    /// again; a write was not made.
+    /// The grid has not taken the request in: no connection. A read may be sent again; a write was not made.
     Untaken,
     /// Who answers is not the Grid Master and says so. Nothing was done.
     Elsewhere,
     /// A read may be sent again; a write may have been made.
     Passing,
-    /// As `Passing`, but the wait was long already, and the write may still be made.
+    /// As `Passing`, but a read is not sent again: the wait was long already and the write may still be made, or who
+    /// answered is nobody who takes back what was done.
     Slow,
     /// Sending it again changes nothing, and a write was not made.
     Final,
@@ -91,6 +113,11 @@ impl Failure {
         }
     }
 
+    /// Whether the grid understood and said no to this very request.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.kind == Kind::Final && matches!(self.error, ProviderError::Refused { .. })
+    }
+
     fn elsewhere(error: ProviderError) -> Self {
         Self { kind: Kind::Elsewhere, error }
     }
@@ -101,25 +128,31 @@ impl Failure {
     }
 }
 
+fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned)
+}
+
 /// Reads one reply.
-pub(crate) fn interpret(grid: &GridAddress, secrets: &Secrets, answer: &Answer) -> Result<Value, Failure> {
+pub(crate) fn interpret(grid: &GridAddress, secrets: &Secrets, answer: Answer) -> Result<Value, Failure> {
     let host = grid.host();
     let status = answer.status.as_u16();
     match status {
         200..=299 => success(host, secrets, answer),
-        301 | 302 | 307 | 308 => Err(redirected(host, secrets, answer)),
+        301 | 302 | 307 | 308 => Err(redirected(host, secrets, &answer)),
         401 => Err(Failure::last(ProviderError::Unauthenticated {
             text: format!(
                 "Infoblox at {host} rejected the user name or the password (HTTP 401); correct the credentials, changed ones are tried at once"
             ),
         })),
-        403 => Err(Failure::last(ProviderError::Forbidden {
+        // A page that the grid did not write may come after the work was done.
+        403 => Err(slow(ProviderError::Forbidden {
             text: format!(
                 "Infoblox at {host} refuses this account or this client's address (HTTP 403); allow the account's group to use the API, or wait until the grid's block after bad log-ins ends"
             ),
         })),
-        429 | 500..=599 => Err(unavailable(host, answer)),
-        400..=499 => Err(client_error(grid, secrets, answer)),
+        407 => Err(Failure::last(proxy_refuses(host))),
+        429 | 500..=599 => Err(unavailable(host, &answer)),
+        400..=499 => Err(client_error(grid, secrets, &answer)),
         // No grid says this, so it does not say either that nothing was done.
         _ => Err(unexpected(format!(
             "Infoblox at {host} answered with HTTP {status}, which no grid does; check what stands between this cluster and the grid"
@@ -127,19 +160,26 @@ pub(crate) fn interpret(grid: &GridAddress, secrets: &Secrets, answer: &Answer) 
     }
 }
 
-fn success(host: &str, secrets: &Secrets, answer: &Answer) -> Result<Value, Failure> {
+/// A proxy in between wants to know who asks. Asking again and again would lock that account, too.
+pub(crate) fn proxy_refuses(host: &str) -> ProviderError {
+    ProviderError::Forbidden {
+        text: format!(
+            "the proxy on the way to Infoblox at {host} asks for a user name and a password, or refuses those it has (HTTP 407); correct HTTPS_PROXY, or name the host in NO_PROXY"
+        ),
+    }
+}
+
+fn success(host: &str, secrets: &Secrets, answer: Answer) -> Result<Value, Failure> {
     if answer.body.trim().is_empty() {
         return Err(unexpected(format!(
             "Infoblox at {host} gave an empty answer (HTTP {}); check what stands between this cluster and the grid",
             answer.status.as_u16()
         )));
     }
-    if !is_html(answer) {
-        return serde_json::from_str(&answer.body).map_err(|_| {
-            unexpected(format!(
-                "Infoblox at {host} answered with something that is not JSON: {}",
-                secrets.quote(&answer.body)
-            ))
+    if !is_html(&answer) {
+        return answer.json.ok_or_else(|| {
+            let said = secrets.quote(&answer.body);
+            unexpected(format!("Infoblox at {host} answered with something that is not JSON: {said}"))
         });
     }
     Err(match refresh_target(&answer.body).map(|target| secrets.quote(target)) {
@@ -156,7 +196,11 @@ fn success(host: &str, secrets: &Secrets, answer: &Answer) -> Result<Value, Fail
 
 /// A success whose content makes no sense. A write may have been made.
 fn unexpected(text: String) -> Failure {
-    Failure { kind: Kind::Slow, error: ProviderError::Unexpected { text } }
+    slow(ProviderError::Unexpected { text })
+}
+
+fn slow(error: ProviderError) -> Failure {
+    Failure { kind: Kind::Slow, error }
 }
 
 fn redirected(host: &str, secrets: &Secrets, answer: &Answer) -> Failure {
@@ -173,8 +217,7 @@ fn redirected(host: &str, secrets: &Secrets, answer: &Answer) -> Failure {
 fn unavailable(host: &str, answer: &Answer) -> Failure {
     let status = answer.status.as_u16();
     let kind = match status {
-        503 if answer.body.contains(BUSY) => Kind::Untaken,
-        // A proxy says so of a grid that took the request in and did not answer, too.
+        // A proxy says so of a grid that took the request in and did not answer, too (reference.md §6.2: look again).
         502 | 503 => Kind::Passing,
         429 => Kind::Final,
         // A 500 or 504 may be the end of a long wait, and the grid may still be at work.
@@ -190,11 +233,11 @@ fn unavailable(host: &str, answer: &Answer) -> Failure {
 /// 400 and 404: JSON, or plain text for a version that the grid does not know.
 fn client_error(grid: &GridAddress, secrets: &Secrets, answer: &Answer) -> Failure {
     let (host, status) = (grid.host(), answer.status.as_u16());
-    let Ok(body) = serde_json::from_str::<ErrorBody>(&answer.body) else {
+    let body = answer.json.as_ref().and_then(|json| ErrorBody::deserialize(json).ok());
+    let Some((text, code)) = body.and_then(|body| Some((body.text.or(body.error)?, body.code))) else {
         return not_json_error(grid, secrets, answer);
     };
-    let text = body.text.or(body.error).unwrap_or_default();
-    let code = body.code.unwrap_or_default();
+    let code = code.unwrap_or_default();
     let said = format!("Infoblox at {host} says: {}", secrets.quote(&text));
     let misconfigured = |fix: &str| {
         Failure::last(ProviderError::Misconfigured {
@@ -229,10 +272,14 @@ fn not_json_error(grid: &GridAddress, secrets: &Secrets, answer: &Answer) -> Fai
         );
         return Failure { kind: Kind::Version, error: ProviderError::Misconfigured { text } };
     }
-    let what = if is_html(answer) { "an HTML page" } else { "a text" };
-    Failure::last(ProviderError::Unexpected {
+    let what = match (is_html(answer), &answer.json) {
+        (true, _) => "an HTML page",
+        (false, None) => "a text",
+        (false, Some(_)) => "other JSON",
+    };
+    slow(ProviderError::Unexpected {
         text: format!(
-            "Infoblox at {host} answered with {what} instead of JSON (HTTP {status}); check that INFOBLOX_GRID_HOST and INFOBLOX_WAPI_PORT lead to a grid's API"
+            "Infoblox at {host} answered with {what} instead of WAPI's JSON (HTTP {status}); check that INFOBLOX_GRID_HOST and INFOBLOX_WAPI_PORT lead to a grid's API"
         ),
     })
 }
@@ -251,7 +298,7 @@ fn refresh_target(html: &str) -> Option<&str> {
     let start = meta + lower[meta..].find("url=")? + "url=".len();
     let rest = html.get(start..)?;
     let end = rest.find(['"', '\'', '>', ' ']).unwrap_or(rest.len());
-    Some(&rest[..end])
+    rest.get(..end)
 }
 
 #[cfg(test)]

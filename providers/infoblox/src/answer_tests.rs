@@ -6,12 +6,13 @@ fn grid() -> GridAddress {
 
 fn answer(status: u16, content_type: &str, body: &str) -> Answer {
     let status = StatusCode::from_u16(status).unwrap();
+    let json = serde_json::from_str(body).ok();
     let (content_type, body) = (content_type.to_owned(), body.to_owned());
-    Answer { status, content_type, location: None, session: None, retry_after: None, body }
+    Answer { status, content_type, location: None, session: None, retry_after: None, body, json }
 }
 
 fn failure(status: u16, content_type: &str, body: &str) -> (Kind, &'static str, String) {
-    let failure = interpret(&grid(), &Secrets::default(), &answer(status, content_type, body)).unwrap_err();
+    let failure = interpret(&grid(), &Secrets::default(), answer(status, content_type, body)).unwrap_err();
     (failure.kind, failure.error.reason(), failure.error.to_string())
 }
 
@@ -24,8 +25,8 @@ const HTML: &str = "text/html; charset=iso-8859-1";
 
 #[test]
 fn a_bare_string_with_a_lying_content_type_is_a_success() {
-    let reply = interpret(&grid(), &Secrets::default(), &answer(201, HTML, "\"zone_delegated/x:y/default\""))
-        .unwrap();
+    let reply =
+        interpret(&grid(), &Secrets::default(), answer(201, HTML, "\"zone_delegated/x:y/default\"")).unwrap();
     assert_eq!(reply, "zone_delegated/x:y/default");
 }
 
@@ -55,14 +56,16 @@ fn a_page_an_empty_body_and_garbage_are_no_answer() {
 fn html_errors_of_the_web_server_are_explained_by_their_status() {
     let cases = [
         (401, Kind::Final, "Unauthenticated"),
-        (403, Kind::Final, "Forbidden"),
+        (403, Kind::Slow, "Forbidden"),
+        (407, Kind::Final, "Forbidden"),
+        (408, Kind::Slow, "UnexpectedAnswer"),
         (500, Kind::Slow, "ProviderUnavailable"),
         (502, Kind::Passing, "ProviderUnavailable"),
         // A proxy's page: some say so of a grid that took the request in.
         (503, Kind::Passing, "ProviderUnavailable"),
         (504, Kind::Slow, "ProviderUnavailable"),
         (429, Kind::Final, "ProviderUnavailable"),
-        (404, Kind::Final, "UnexpectedAnswer"),
+        (404, Kind::Slow, "UnexpectedAnswer"),
     ];
     for (status, kind, reason) in cases {
         let (found_kind, found_reason, text) = failure(status, HTML, "<html><title>x</title></html>");
@@ -72,8 +75,8 @@ fn html_errors_of_the_web_server_are_explained_by_their_status() {
 }
 
 #[test]
-fn a_busy_grid_says_itself_that_it_took_nothing_in() {
-    assert_eq!(failure(503, "text/plain", "Temporary Unavailable").0, Kind::Untaken);
+fn a_busy_grid_is_looked_at_again_before_a_write_counts_as_not_made() {
+    assert_eq!(failure(503, "text/plain", "Temporary Unavailable").0, Kind::Passing);
 }
 
 #[test]
@@ -126,4 +129,10 @@ fn a_conflict_is_told_apart_by_its_text_which_is_quoted() {
 fn a_reference_that_is_gone_is_known_as_such() {
     let text = "Reference zone_delegated/x:y/default not found";
     assert_eq!(json_failure(404, "Client.Ibap.Data.NotFound", text).0, Kind::ReferenceGone);
+}
+
+#[test]
+fn json_that_wapi_did_not_write_says_nothing_of_a_write() {
+    let (kind, reason, text) = failure(404, "application/json", r#"{"message": "no Route matched"}"#);
+    assert_eq!((kind, reason), (Kind::Slow, "UnexpectedAnswer"), "{text}");
 }

@@ -10,30 +10,41 @@ use std::collections::BTreeSet;
 use futures::{StreamExt, TryStreamExt, stream};
 use gslb_core::beneath::Beneath;
 use gslb_core::name::DomainName;
+use gslb_core::text::quoted;
 use gslb_provider_contract::ProviderError;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::absence::above;
 use crate::answer::Failure;
 use crate::client::{BATCH, Request};
 use crate::provider::{Infoblox, query};
-use crate::secrets::short;
 use crate::wire::ZONE_DELEGATED;
 
+/// A host, whose aliases are names too. They cannot be searched for, so all hosts of the zones around the name are read.
+const HOST: &str = "record:host";
+/// Pages of hosts that are read in each zone around the name. No outside reference.
+const MOST_HOST_PAGES: usize = 50;
 /// Kinds of objects that stand at a name, and the field with that name. All of them can be searched for by pattern.
-const KINDS: [(&str, &str); 16] = [
+/// Shared records are not among them: they have no view, and names relative to the zones that share them.
+const KINDS: [(&str, &str); 21] = [
     ("record:a", "name"),
     ("record:aaaa", "name"),
+    ("record:alias", "name"),
     ("record:caa", "name"),
     ("record:cname", "name"),
     ("record:dname", "name"),
+    ("record:dtclbdn", "name"),
     // Its addresses are no records of their own, so a search for records of type A does not find them.
-    ("record:host", "name"),
+    (HOST, "name"),
+    ("record:https", "name"),
     ("record:mx", "name"),
     ("record:naptr", "name"),
+    ("record:ns", "name"),
     ("record:ptr", "name"),
     ("record:srv", "name"),
+    ("record:svcb", "name"),
     ("record:tlsa", "name"),
     ("record:txt", "name"),
     ("zone_auth", "fqdn"),
@@ -43,6 +54,8 @@ const KINDS: [(&str, &str); 16] = [
 ];
 /// Hits of one kind that a batch may bring, as there is no paging in it. More are read page by page.
 const MOST_IN_BATCH: i64 = 100;
+/// The same for all hosts of one zone.
+const MOST_HOSTS_IN_BATCH: i64 = 1000;
 /// Objects on one page; a grid gives no more (reference.md §2.4).
 const PAGE: &str = "1000";
 /// Pages of one kind that are read: enough to know that nobody wants to lose them. No outside reference.
@@ -102,13 +115,14 @@ impl Infoblox {
         match self.client.send(&batch(zone, self.view())).await {
             Ok(reply) => {
                 let found: Vec<Vec<Value>> = self.parse(reply)?;
-                if found.len() != KINDS.len() {
+                if found.len() != KINDS.len() + above(zone).count() {
                     return Err(
                         self.unexpected("answered a batch of searches with another number of results")
                     );
                 }
-                let objects = found.iter().zip(KINDS).flat_map(|(hits, kind)| named(hits, kind)).collect();
-                Ok((objects, false))
+                let objects = found.iter().zip(KINDS).flat_map(|(hits, kind)| named(hits, kind));
+                let hosts = found.iter().skip(KINDS.len()).flatten();
+                Ok((objects.chain(hosts.flat_map(|host| aliases(host, zone))).collect(), false))
             }
             Err(Failure { error: ProviderError::Refused { .. }, .. }) => self.look_kind_by_kind(zone).await,
             Err(failure) => Err(failure),
@@ -117,14 +131,16 @@ impl Infoblox {
 
     async fn look_kind_by_kind(&self, zone: &DomainName) -> Result<(BTreeSet<String>, bool), Failure> {
         let reads = KINDS.map(|kind| self.look_for(zone, kind));
-        let found: Vec<Hits> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+        let mut found: Vec<Hits> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+        let reads = above(zone).map(|holder| self.look_for_aliases(zone, holder));
+        let aliases: Vec<Hits> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+        found.extend(aliases);
         let more = found.iter().any(|hits| hits.more);
         Ok((found.into_iter().flat_map(|hits| hits.objects).collect(), more))
     }
 
     async fn look_for(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Hits, Failure> {
         let (kind_name, field) = kind;
-        let mut hits = Hits { objects: BTreeSet::new(), more: false };
         let (key, pattern) = (format!("{field}~"), pattern(zone));
         let first = [
             (key.as_str(), pattern.as_str()),
@@ -134,23 +150,47 @@ impl Infoblox {
             ("_return_as_object", "1"),
             ("_max_results", PAGE),
         ];
-        let mut target = query(kind_name, &first);
-        for _ in 0..MOST_PAGES {
+        let pages = self.pages(zone, kind_name, &first, MOST_PAGES).await?;
+        Ok(Hits { objects: named(&pages.0, kind).into_iter().collect(), more: pages.1 })
+    }
+
+    async fn look_for_aliases(&self, zone: &DomainName, holder: DomainName) -> Result<Hits, Failure> {
+        let first = [
+            ("zone", holder.as_str()),
+            ("view", self.view()),
+            ("_return_fields", "name,aliases"),
+            ("_paging", "1"),
+            ("_return_as_object", "1"),
+            ("_max_results", PAGE),
+        ];
+        let (hosts, more) = self.pages(zone, HOST, &first, MOST_HOST_PAGES).await?;
+        Ok(Hits { objects: hosts.iter().flat_map(|host| aliases(host, zone)).collect(), more })
+    }
+
+    /// The objects of a search, and whether there are more than that.
+    async fn pages(
+        &self,
+        zone: &DomainName,
+        kind: &str,
+        first: &[(&str, &str)],
+        most: usize,
+    ) -> Result<(Vec<Value>, bool), Failure> {
+        let (mut objects, mut target) = (vec![], query(kind, first));
+        for _ in 0..most {
             let reply = match self.client.read(target).await {
                 Ok(reply) => reply,
                 // This version has no objects of that kind.
-                Err(failure) if is_unknown_kind(&failure, kind_name) => return Ok(hits),
-                Err(failure) => return Err(unreadable(zone, kind_name, failure)),
+                Err(failure) if is_unknown_kind(&failure, kind) => return Ok((objects, false)),
+                Err(failure) => return Err(unreadable(zone, kind, failure)),
             };
             let page: Page = self.parse(reply)?;
-            hits.objects.extend(named(&page.result, kind));
+            objects.extend(page.result);
             match page.next_page_id {
-                Some(id) => target = query(kind_name, &[("_page_id", &id)]),
-                None => return Ok(hits),
+                Some(id) => target = query(kind, &[("_page_id", &id)]),
+                None => return Ok((objects, false)),
             }
         }
-        hits.more = true;
-        Ok(hits)
+        Ok((objects, true))
     }
 }
 
@@ -163,7 +203,28 @@ fn batch(zone: &DomainName, view: &str) -> Request {
             "args": {"_return_fields": field, "_max_results": -MOST_IN_BATCH},
         })
     });
-    Request { method: Method::POST, target: BATCH.to_owned(), body: Some(json!(searches)) }
+    let hosts = above(zone).map(|holder| {
+        json!({
+            "method": "GET", "object": HOST, "data": {"zone": holder.as_str(), "view": view},
+            "args": {"_return_fields": "name,aliases", "_max_results": -MOST_HOSTS_IN_BATCH},
+        })
+    });
+    let all: Vec<Value> = searches.into_iter().chain(hosts).collect();
+    Request { method: Method::POST, target: BATCH.to_owned(), body: Some(all.into()) }
+}
+
+/// The aliases of a host that stand at or beneath the name.
+fn aliases(host: &Value, zone: &DomainName) -> Vec<String> {
+    let aliases = host.get("aliases").and_then(Value::as_array).into_iter().flatten();
+    let beneath = |alias: &&str| {
+        let alias = alias.trim_end_matches('.').to_ascii_lowercase();
+        alias == zone.as_str() || alias.ends_with(&format!(".{zone}"))
+    };
+    aliases
+        .filter_map(Value::as_str)
+        .filter(beneath)
+        .map(|alias| described("alias of record:host", alias))
+        .collect()
 }
 
 /// The name and all that ends with it. Of what a name is made of, only the dot means something in a pattern.
@@ -172,12 +233,12 @@ pub(crate) fn pattern(zone: &DomainName) -> String {
 }
 
 fn named(hits: &[Value], (kind, field): (&str, &str)) -> Vec<String> {
-    let name = |hit: &Value| short(hit.get(field).and_then(Value::as_str).unwrap_or("without a name"));
+    let name = |hit: &Value| hit.get(field).and_then(Value::as_str).unwrap_or("without a name").to_owned();
     hits.iter().map(|hit| described(kind, &name(hit))).collect()
 }
 
 fn described(kind: &str, name: &str) -> String {
-    format!("{kind} {name}")
+    format!("{kind} {}", quoted(name))
 }
 
 fn is_unknown_kind(failure: &Failure, kind: &str) -> bool {
@@ -207,7 +268,7 @@ mod tests {
         assert_eq!(pattern(&zone), r"(^|\.)cloud\.example\.com$");
         let body = batch(&zone, "Medium/High Trust").body.unwrap();
         assert_eq!(
-            body[12],
+            body[17],
             json!({"method": "GET", "object": "zone_auth",
                 "data": {"fqdn~": r"(^|\.)cloud\.example\.com$", "view": "Medium/High Trust"},
                 "args": {"_return_fields": "fqdn", "_max_results": -100}})

@@ -1,43 +1,37 @@
 //! HTTP only: sends one request as somebody, and says what came back.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable};
 use gslb_provider_contract::ProviderError;
 use jiff::Timestamp;
-use reqwest::header::{
-    CONTENT_TYPE, COOKIE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
-};
-use reqwest::{Certificate, Identity, Method, RequestBuilder, Response, StatusCode, redirect};
+use reqwest::header::COOKIE;
+use reqwest::{Method, RequestBuilder, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::answer::{Answer, Failure, Kind, interpret};
+use crate::bounds::{LARGEST_REPLY, MOST_VALUES, has_more_values};
 use crate::breaker::{Breaker, Outage};
 use crate::calls::{CallObserver, Operation};
+use crate::connect;
 use crate::credentials::Credential;
 use crate::login::{LoginGate, LoginMemory};
+use crate::master::Master;
 use crate::recording::Tape;
-use crate::retry_after;
 use crate::secrets::Secrets;
-use crate::session::{self, Session};
+use crate::session::Session;
 use crate::settings::{GridAddress, Settings, SetupError};
 use crate::transport;
 
 /// Requests in flight at once (reference.md §1.5: no limit is published; four is what we allow ourselves).
-const IN_FLIGHT: usize = 4;
+pub(crate) const IN_FLIGHT: usize = 4;
 /// A failed read is sent at most twice more.
 const READ_RETRIES: usize = 2;
 /// A grid that asks for a longer pause is left alone, and the caller told.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// Longest time to connect; a grid master answers a handshake in milliseconds. No outside reference.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Largest reply that is read. A delegation has some kilobytes. No outside reference.
-const LARGEST_REPLY: usize = 4 * 1024 * 1024;
-
 /// Where several operations are sent as one transaction.
 pub(crate) const BATCH: &str = "request";
 
@@ -50,13 +44,19 @@ pub(crate) struct Request {
     pub(crate) body: Option<Value>,
 }
 
+impl Request {
+    /// Whether it may change something at the grid. Several searches are sent as one POST.
+    fn is_write(&self) -> bool {
+        self.method != Method::GET && operation(self) != Operation::ZoneRead
+    }
+}
+
 pub(crate) struct Client {
     http: reqwest::Client,
     settings: Settings,
     slots: Semaphore,
     session: Session,
-    /// Which of the grid's addresses is the master, as far as is known.
-    current: AtomicUsize,
+    master: Master,
     login: LoginGate,
     breaker: Mutex<Breaker>,
     observer: Arc<dyn CallObserver>,
@@ -70,14 +70,15 @@ impl Client {
         memory: Arc<dyn LoginMemory>,
         observer: Arc<dyn CallObserver>,
     ) -> Result<Self, SetupError> {
-        let http = build(&settings)?;
+        let http = connect::build(&settings)?;
+        let master = Master::among(settings.grids.len(), 0);
         let login = LoginGate::new(memory, settings.request_timeout);
         Ok(Self {
             http,
             settings,
             slots: Semaphore::new(IN_FLIGHT),
             session: Session::default(),
-            current: AtomicUsize::new(0),
+            master,
             login,
             breaker: Mutex::default(),
             observer,
@@ -98,7 +99,7 @@ impl Client {
             settings: Settings { grids, ..self.settings.clone() },
             slots: Semaphore::new(IN_FLIGHT),
             session: Session::default(),
-            current: AtomicUsize::new(self.current.load(Ordering::Relaxed)),
+            master: Master::among(self.settings.grids.len(), self.master.current()),
             login: self.login.sharing_memory(),
             breaker: Mutex::default(),
             observer: Arc::clone(&self.observer),
@@ -110,20 +111,24 @@ impl Client {
     /// The address that is asked.
     pub(crate) fn grid(&self) -> &GridAddress {
         let grids = &self.settings.grids;
-        &grids[self.current.load(Ordering::Relaxed) % grids.len()]
+        &grids[self.master.current() % grids.len()]
     }
 
     /// Reads, and tries again what may pass. If the address does not answer as a master, the next one is asked, and kept.
-    /// Only reads look for the master: a write comes after one, and is sent to nobody else when it fails.
+    /// Only reads are sent to several: a write comes after one, and is sent to nobody else when it fails.
     pub(crate) async fn read(&self, target: String) -> Result<Value, Failure> {
         self.read_all(&Request { method: Method::GET, target, body: None }).await
     }
 
     /// The same for a batch of nothing but reads.
     pub(crate) async fn read_all(&self, request: &Request) -> Result<Value, Failure> {
+        let asked = self.master.current();
+        if self.master.is_due(asked, self.now()) && self.master.leave(asked).is_some() {
+            self.session.forget();
+        }
         let mut left = self.settings.grids.len();
         loop {
-            let asked = self.current.load(Ordering::Relaxed);
+            let asked = self.master.current();
             let outcome = self.read_here(request).await;
             left -= 1;
             match &outcome {
@@ -135,12 +140,25 @@ impl Client {
 
     /// The next address, unless another request has gone there already. A session is of one master.
     fn move_on(&self, asked: usize, failure: &Failure) {
-        let from = self.grid().host().to_owned();
-        let next = (asked + 1) % self.settings.grids.len();
-        if self.current.compare_exchange(asked, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            self.session.forget();
-            let (to, error) = (self.grid().host(), &failure.error);
-            tracing::warn!(from, to, %error, "This address is not the Grid Master now; the next one is asked.");
+        let Some(next) = self.master.leave(asked) else { return };
+        self.session.forget();
+        if failure.kind != Kind::Elsewhere {
+            self.master.doubt(next, self.now());
+        }
+        let [from, to] = [asked, next].map(|index| self.settings.grids[index].host());
+        let error = &failure.error;
+        tracing::warn!(from, to, %error, "This address is not the Grid Master now; the next one is asked.");
+    }
+
+    /// Only a master takes a write. What says that it is none is not asked again by the next try.
+    fn learn_of(&self, asked: usize, outcome: &Result<Value, Failure>) {
+        match outcome {
+            Ok(_) => self.master.trust(asked),
+            Err(failure) if failure.kind == Kind::Elsewhere => {
+                self.master.doubt(asked, self.now());
+                self.move_on(asked, failure);
+            }
+            Err(_) => {}
         }
     }
 
@@ -161,13 +179,18 @@ impl Client {
     pub(crate) async fn send(&self, request: &Request) -> Result<Value, Failure> {
         let _slot = self.slots.acquire().await.expect("the semaphore is never closed");
         self.admit()?;
+        let asked = self.master.current();
         let began = self.tape.as_ref().map(|tape| tape.begin());
         let outcome = self.send_as_somebody(request).await;
         if let (Some(tape), Some(began)) = (&self.tape, began) {
             tape.end(began, request, &outcome);
         }
-        let outcome = outcome.and_then(|answer| interpret(self.grid(), &self.secrets, &answer));
+        let outcome =
+            outcome.and_then(|answer| interpret(&self.settings.grids[asked], &self.secrets, answer));
         self.note(&outcome);
+        if request.is_write() {
+            self.learn_of(asked, &outcome);
+        }
         outcome
     }
 
@@ -182,7 +205,7 @@ impl Client {
         let answer = self.exchange(builder, None).await?;
         match answer.status.is_success() {
             true => Ok(()),
-            false => interpret(self.grid(), &self.secrets, &answer).map(drop),
+            false => interpret(self.grid(), &self.secrets, answer).map(drop),
         }
     }
 
@@ -209,8 +232,9 @@ impl Client {
         answer
     }
 
-    /// Nothing if there is no session, or not any more. A stale session shows as 401, sometimes as 403
-    /// (reference.md §1.3); neither has done anything, so the request may be sent again.
+    /// Nothing if there is no session, or not any more. A stale session shows as 401, which has done nothing, so the
+    /// request may be sent again. Sometimes it shows as 403 (reference.md §1.3), but so does a proxy that does not like
+    /// the reply to a write that was made: only a read is sent again then.
     async fn send_in_session(&self, request: &Request) -> Result<Option<Answer>, Failure> {
         let Some(cookie) = self.session.cookie() else {
             return Ok(None);
@@ -219,7 +243,9 @@ impl Client {
         let answer = self.exchange(builder, Some(request)).await?;
         if matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             self.session.end(&cookie);
-            return Ok(None);
+            if answer.status == StatusCode::UNAUTHORIZED || !request.is_write() {
+                return Ok(None);
+            }
         }
         Ok(Some(answer))
     }
@@ -243,16 +269,16 @@ impl Client {
 
     /// One request and its reply, measured if it is about a zone.
     async fn exchange(&self, builder: RequestBuilder, measured: Option<&Request>) -> Result<Answer, Failure> {
-        let started = Instant::now();
+        let (started, asked) = (Instant::now(), self.master.current());
         let answer = self.answer(builder).await;
-        if let (Some(_), Ok(answer)) = (measured, &answer) {
+        // A session of an address that was left meanwhile is of no use at the next one.
+        if let (Some(_), Ok(answer), true) = (measured, &answer, self.master.current() == asked) {
             self.keep_session(answer);
         }
         // A function is about the grid, not about a zone.
         if let Some(request) = measured.filter(|request| !request.target.contains("?_function=")) {
             let status = answer.as_ref().ok().map(|answer| answer.status.as_u16());
-            let success =
-                answer.as_ref().is_ok_and(|answer| interpret(self.grid(), &self.secrets, answer).is_ok());
+            let success = answer.as_ref().is_ok_and(Answer::is_success);
             self.observer.on_call(operation(request), success, started.elapsed());
             tracing::debug!(method = %request.method, target = %request.target, status, "Called WAPI.");
         }
@@ -265,15 +291,21 @@ impl Client {
         let request = builder.build().map_err(failed)?;
         self.secrets.note_headers(request.headers());
         let mut response = self.http.execute(request).await.map_err(failed)?;
+        let too_large = |text: &str| {
+            let text = format!("Infoblox at {host} gave an answer of more than {text}");
+            Failure { kind: Kind::Slow, error: ProviderError::Unexpected { text } }
+        };
         let mut body = vec![];
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             body.extend_from_slice(&chunk);
             if body.len() > LARGEST_REPLY {
-                let text = format!("Infoblox at {host} gave an answer of more than 4 MiB");
-                return Err(Failure { kind: Kind::Slow, error: ProviderError::Unexpected { text } });
+                return Err(too_large("1 MiB"));
             }
         }
-        Ok(answer(&response, body, self.now()))
+        if has_more_values(&body, MOST_VALUES) {
+            return Err(too_large(&format!("{MOST_VALUES} values")));
+        }
+        Ok(Answer::of(&response, body, self.now()))
     }
 
     /// Takes over the session of a reply whose request was let in: a rejected one, a page and a log-out set cookies
@@ -327,45 +359,6 @@ impl Client {
     }
 }
 
-fn build(settings: &Settings) -> Result<reqwest::Client, SetupError> {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        return Err(SetupError::NoCryptoProvider);
-    }
-    if settings.view.trim().is_empty() {
-        return Err(SetupError::View);
-    }
-    let mut roots = vec![];
-    for bundle in &settings.ca_bundles {
-        let problem = |problem: String| SetupError::CaBundle { problem };
-        let certificates =
-            Certificate::from_pem_bundle(bundle).map_err(|error| problem(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(problem("no BEGIN CERTIFICATE in it".to_owned()));
-        }
-        roots.extend(certificates);
-    }
-    if settings.grids.is_empty() {
-        return Err(SetupError::NoGrid);
-    }
-    let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("gslb-bridge/", env!("CARGO_PKG_VERSION")))
-        .http1_only()
-        .https_only(true)
-        .redirect(redirect::Policy::none())
-        .timeout(settings.request_timeout)
-        .connect_timeout(CONNECT_TIMEOUT.min(settings.request_timeout))
-        .pool_max_idle_per_host(IN_FLIGHT)
-        .tls_certs_merge(roots)
-        .tls_danger_accept_invalid_certs(!settings.verifies);
-    if let Some(pem) = &settings.client_certificate {
-        let identity = Identity::from_pem(pem.expose_secret());
-        let problem = |error: reqwest::Error| SetupError::ClientCertificate { problem: error.to_string() };
-        // Shown in the first handshake, when the server asks: this TLS stack never renegotiates.
-        builder = builder.identity(identity.map_err(problem)?);
-    }
-    builder.build().map_err(|error| SetupError::Client { problem: error.to_string() })
-}
-
 fn operation(request: &Request) -> Operation {
     let is_get = |operation: &Value| operation["method"] == "GET";
     let operations = request.body.as_ref().and_then(Value::as_array).filter(|_| request.target == BATCH);
@@ -382,26 +375,30 @@ fn operation(request: &Request) -> Operation {
     }
 }
 
-fn answer(response: &Response, body: Vec<u8>, now: Timestamp) -> Answer {
-    let headers = response.headers();
-    Answer {
-        status: response.status(),
-        content_type: header(headers, &CONTENT_TYPE).unwrap_or_default(),
-        location: header(headers, &LOCATION),
-        session: session::cookie_of(headers),
-        retry_after: header(headers, &RETRY_AFTER)
-            .and_then(|text| retry_after::pause(&text, header(headers, &DATE).as_deref(), now)),
-        body: String::from_utf8_lossy(&body).into_owned(),
-    }
-}
-
-fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
-    headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned)
-}
-
 fn hint(failure: &Failure) -> Duration {
     if let ProviderError::Unavailable { retry_after, .. } = &failure.error {
         return retry_after.unwrap_or_default();
     }
     Duration::ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_of_searches_is_no_write() {
+        let request = |method, target: &str, body| Request { method, target: target.to_owned(), body };
+        let search = || serde_json::json!({"method": "GET"});
+        let cases = [
+            (request(Method::GET, "grid", None), false),
+            (request(Method::POST, BATCH, Some(serde_json::json!([search(), search()]))), false),
+            (request(Method::POST, BATCH, Some(serde_json::json!([search(), {"method": "PUT"}]))), true),
+            (request(Method::POST, "zone_delegated", Some(search())), true),
+            (request(Method::POST, "grid/x?_function=restartservices", None), true),
+        ];
+        for (request, writes) in cases {
+            assert_eq!(request.is_write(), writes, "{request:?}");
+        }
+    }
 }

@@ -5,9 +5,10 @@ use std::net::IpAddr;
 
 use gslb_core::delegation::{Delegation, ObservedDelegation, Obstacle, Presence, Servers};
 use gslb_core::name::DomainName;
+use gslb_core::text::quoted;
 use gslb_core::ttl::Ttl;
 
-use crate::secrets::short;
+use crate::lower::COMMENT;
 use crate::swap::REVISION;
 use crate::wire::{ExtServer, ZoneDelegated};
 
@@ -33,7 +34,10 @@ pub(crate) fn presence(found: Option<&ZoneDelegated>, zone: &DomainName) -> Resu
     }
     let delegation = Delegation { zone: zone.clone(), ttl: ttl(found), servers };
     let (obstacles, kept_settings) = (obstacles(found), kept_settings(found));
-    Ok(Presence::Present(ObservedDelegation { delegation, obstacles, kept_settings }))
+    // We made it with a TTL, or wrote it and left a revision: then somebody took the TTL away. Where the grid defines no
+    // attribute for revisions, each run remembers for itself what it gave.
+    let takes_first_ttl = found.revision().is_none() && found.comment.as_deref() != Some(COMMENT);
+    Ok(Presence::Present(ObservedDelegation { delegation, obstacles, kept_settings, takes_first_ttl }))
 }
 
 /// Name and address of an entry. Entries are compared by these two only (F-62).
@@ -41,8 +45,11 @@ pub(crate) fn server(
     zone: &ZoneDelegated,
     entry: &ExtServer,
 ) -> Result<(DomainName, Option<IpAddr>), Unreadable> {
-    let (zone, name) = (zone.fqdn.clone(), entry.name.clone());
-    name_and_address(entry).map_err(|problem| Unreadable { zone, entry: name, problem })
+    name_and_address(entry).map_err(|problem| Unreadable {
+        zone: quoted(&zone.fqdn),
+        entry: quoted(&entry.name),
+        problem: quoted(&problem),
+    })
 }
 
 fn name_and_address(entry: &ExtServer) -> Result<(DomainName, Option<IpAddr>), String> {
@@ -54,6 +61,14 @@ fn name_and_address(entry: &ExtServer) -> Result<(DomainName, Option<IpAddr>), S
     Ok((ns_name, address))
 }
 
+/// Locked, or handed to a group.
+pub(crate) fn is_held(presence: &Presence) -> bool {
+    let Presence::Present(found) = presence else {
+        return false;
+    };
+    found.obstacles.iter().any(Obstacle::forbids_writes)
+}
+
 /// Without its flag the value is the one that the grid passes down, not the zone's own (reference.md §2.8).
 fn ttl(found: &ZoneDelegated) -> Option<Ttl> {
     let seconds = found.delegated_ttl.filter(|_| found.use_delegated_ttl == Some(true))?;
@@ -61,9 +76,9 @@ fn ttl(found: &ZoneDelegated) -> Option<Ttl> {
 }
 
 fn obstacles(found: &ZoneDelegated) -> BTreeSet<Obstacle> {
-    let locked =
-        || Obstacle::Locked { by: found.locked_by.as_deref().map(short).filter(|by| !by.is_empty()) };
-    let group = found.ns_group.as_deref().map(short).filter(|name| !name.is_empty());
+    let named = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(quoted);
+    let locked = || Obstacle::Locked { by: named(&found.locked_by) };
+    let group = named(&found.ns_group);
     let all = [
         (found.locked == Some(true)).then(locked),
         (found.disable == Some(true)).then_some(Obstacle::Disabled),
@@ -110,6 +125,25 @@ mod tests {
             {"name": "gslb-ns-eu-cloud.example.com", "address": "192.0.2.54"},
             {"name": "ns6.example.net", "address": "2001:db8::1"}]}));
         assert_eq!(a, b);
+    }
+
+    #[test]
+    fn words_of_a_grid_are_short_and_on_one_line() {
+        let forged = format!("ns1\nINFO forged\u{1b}[2J{}", "x".repeat(100_000));
+        let refused = zone(
+            serde_json::json!({"_ref": "zone_delegated/x", "fqdn": "cloud.example.com", "view": "default",
+            "delegate_to": [{"name": forged, "address": "192.0.2.1"}]}),
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(refused.len() < 1000 && !refused.contains(char::is_control), "{refused}");
+        let locked = observed(serde_json::json!({"locked": true, "locked_by": forged, "ns_group": forged}));
+        for obstacle in locked.obstacles {
+            let (Obstacle::Locked { by: Some(text) } | Obstacle::NsGroup { name: text }) = obstacle else {
+                panic!()
+            };
+            assert!(text.chars().count() < 400 && !text.contains(char::is_control), "{text}");
+        }
     }
 
     #[test]

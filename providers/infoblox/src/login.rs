@@ -126,7 +126,8 @@ impl LoginGate {
             LoginDecision::BlockedUntilChanged => return Err(held(host, None)),
         }
         let before = record.last(fingerprint);
-        let stored = match own.accepted == Some(fingerprint) && record.is_proven(fingerprint) {
+        // Taken: a try that ends with its caller is one whose end nobody saw, so the next one is noted.
+        let stored = match own.accepted.take() == Some(fingerprint) && record.is_proven(fingerprint) {
             true => stored,
             false => self.replace(stored, record.trying(fingerprint, now)).await?,
         };
@@ -202,7 +203,7 @@ impl Attempt<'_> {
 
 fn held(host: &str, until: Option<Timestamp>) -> ProviderError {
     let when = match until {
-        Some(_) => "tried once more after a minute",
+        Some(_) => "tried once more after some minutes",
         None => "not tried again before it changes",
     };
     let text = format!(

@@ -13,7 +13,7 @@ use crate::swap::REVISION;
 use crate::wire::{ExtServer, NewServers, NewZone, ZoneDelegated};
 
 /// Written on creation and never again (F-61).
-const COMMENT: &str = "created by gslb-bridge";
+pub(crate) const COMMENT: &str = "created by gslb-bridge";
 /// Members of an entry that the grid shows and refuses (reference.md §3.2).
 const READ_ONLY: [&str; 1] = ["shared_with_ms_parent_delegation"];
 
@@ -53,9 +53,15 @@ impl Edit {
 pub(crate) fn restored(zone: &ZoneDelegated, delegate_to: Vec<ExtServer>) -> Value {
     let mut body = serde_json::json!({
         "fqdn": zone.fqdn, "view": zone.view, "zone_format": "FORWARD",
-        "delegate_to": delegate_to.iter().map(writable).collect::<Vec<_>>(),
         "disable": zone.disable == Some(true),
     });
+    match zone.ns_group.as_deref().filter(|group| !group.is_empty()) {
+        Some(group) => body["ns_group"] = group.into(),
+        None => body["delegate_to"] = delegate_to.iter().map(writable).map(|entry| json(&entry)).collect(),
+    }
+    if zone.locked == Some(true) {
+        body["locked"] = true.into();
+    }
     if let (Some(true), Some(ttl)) = (zone.use_delegated_ttl, zone.delegated_ttl) {
         body["delegated_ttl"] = ttl.into();
         body["use_delegated_ttl"] = true.into();
@@ -126,7 +132,7 @@ fn stays(after: &Delegation, ns_name: &DomainName, address: Option<IpAddr>) -> b
     glue.is_some_and(|glue| address.is_none_or(|address| glue.contains(&address)))
 }
 
-fn writable(entry: &ExtServer) -> ExtServer {
+pub(crate) fn writable(entry: &ExtServer) -> ExtServer {
     let mut entry = entry.clone();
     entry.other.retain(|member, _| !READ_ONLY.contains(&member.as_str()));
     entry

@@ -1,6 +1,5 @@
 //! The contract, kept at an Infoblox grid: look up, compare, write once, read back.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,22 +7,23 @@ use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
 use gslb_core::claim::Claimant;
-use gslb_core::delegation::{Obstacle, Presence};
+use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::records::{ApprovedRecordChange, ObservedHost, ZoneRecords};
 use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Finding, Observe, Provider, ProviderError, ProviderId, Receipt,
-    Scope, Service,
+    Approval, Capabilities, Disposition, Finding, Held, Observe, Provider, ProviderError, ProviderId,
+    Receipt, Scope, Service,
 };
-use reqwest::{Method, Url};
+use reqwest::Url;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::absence::{Absences, above};
+use crate::amends::Lost;
 use crate::answer::{Failure, Kind};
 use crate::calls::CallObserver;
-use crate::client::{Client, Request};
+use crate::client::Client;
 use crate::convert::{self, Unreadable};
 use crate::login::LoginMemory;
 use crate::lower::{Write, lower};
@@ -31,10 +31,8 @@ use crate::recording::Tape;
 use crate::revision::Revisions;
 use crate::secrets::short;
 use crate::settings::{Settings, SetupError};
-use crate::task::Task;
-use crate::wire::{
-    RETURN_FIELDS, SCHEDULED_TASK, ZONE_AUTH, ZONE_DELEGATED, ZoneAuth, ZoneDelegated, written_reference,
-};
+use crate::task::Tasks;
+use crate::wire::{RETURN_FIELDS, ZONE_AUTH, ZONE_DELEGATED, ZoneAuth, ZoneDelegated};
 
 /// What a grid may need beyond the time-out of a request: some for its own queue and for the way there. A request
 /// that it carries out even later would have had no reply in time either. No outside reference.
@@ -50,8 +48,8 @@ pub struct Infoblox {
     pub(crate) revisions: Arc<Revisions>,
     /// What is known of the attributes of records mode.
     pub(crate) claims: Arc<Revisions>,
-    /// Writes that became tasks for somebody to approve, by zone.
-    pub(crate) tasks: Mutex<BTreeMap<DomainName, Task>>,
+    /// Of all views: a task does not say which one it is about.
+    pub(crate) tasks: Arc<Mutex<Tasks>>,
 }
 
 impl Infoblox {
@@ -81,7 +79,7 @@ impl Infoblox {
             absences: Absences::default(),
             revisions: Arc::default(),
             claims: Arc::default(),
-            tasks: Mutex::default(),
+            tasks: Arc::default(),
         })
     }
 
@@ -112,7 +110,7 @@ impl Infoblox {
             absences: Absences::default(),
             revisions: Arc::clone(&self.revisions),
             claims: Arc::clone(&self.claims),
-            tasks: Mutex::default(),
+            tasks: Arc::clone(&self.tasks),
         }
     }
 
@@ -229,40 +227,6 @@ impl Infoblox {
         Failure::last(ProviderError::Unexpected { text })
     }
 
-    /// Makes the zone: sent once. Whatever is unclear afterwards is settled by reading.
-    async fn create(&self, change: &Change, body: Value) -> Result<Receipt, ProviderError> {
-        let request = Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body: Some(body) };
-        match self.client.send(&request).await {
-            Ok(reply) => self.written(change, &reply).await,
-            Err(failure) => match failure.kind {
-                Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
-                Kind::Passing | Kind::Slow => self.settle(change, failure).await,
-                Kind::ReferenceGone
-                | Kind::Untaken
-                | Kind::Elsewhere
-                | Kind::Final
-                | Kind::Untrusted
-                | Kind::Version
-                | Kind::Here => Err(failure.error),
-            },
-        }
-    }
-
-    /// The grid took it: is it in force, and what stands there now?
-    async fn written(&self, change: &Change, reply: &Value) -> Result<Receipt, ProviderError> {
-        let Some(reference) = written_reference(reply) else {
-            let failure = self.unexpected("answered a write without a reference");
-            return self.settle(change, failure).await;
-        };
-        if reference.starts_with(SCHEDULED_TASK) {
-            return Ok(self.awaits(change, reference));
-        }
-        let found = self.look_up(change.zone()).await.ok();
-        let read_back = found.and_then(|found| self.presence(found.as_ref(), change.zone()).ok());
-        let disposition = Disposition::Applied;
-        Ok(Receipt { reference: reference.to_owned(), disposition, read_back })
-    }
-
     /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).
     pub(crate) async fn settle(&self, change: &Change, failure: Failure) -> Result<Receipt, ProviderError> {
         let zone = change.zone();
@@ -272,34 +236,13 @@ impl Infoblox {
         };
         let presence = self.presence(found.as_ref(), zone)?;
         if change.shows_in(&presence) {
+            if change.before().is_some() {
+                tracing::warn!(%zone, "The reply to a write was lost, and with it what others may have written right before.");
+            }
             return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
         }
         // One look does not prove that nothing comes: the grid may still be at work on it.
         Err(uncertain(zone, failure.error))
-    }
-
-    /// Why a name is taken, in a sentence.
-    async fn taken(&self, zone: &DomainName, failure: Failure) -> ProviderError {
-        match self.look_up(zone).await {
-            Ok(Some(_)) => return ProviderError::Stale { zone: zone.clone() },
-            Ok(None) => {}
-            Err(other) => return other.error,
-        }
-        let target = search(ZONE_AUTH, zone, self.view(), "fqdn,view");
-        let authoritative = match self.client.read(target).await {
-            Ok(Value::Array(hits)) => !hits.is_empty(),
-            Ok(_) | Err(_) => false,
-        };
-        let what = match authoritative {
-            true => "an authoritative zone of that name exists",
-            false => "another zone of that name exists, or one that the account may not see",
-        };
-        let text = format!(
-            "{zone} cannot be delegated in view {}: {what}, and it is left as it is; remove it or choose another zone ({})",
-            self.view(),
-            failure.error
-        );
-        ProviderError::Refused { text }
     }
 }
 
@@ -355,7 +298,7 @@ impl Provider for Infoblox {
             return Ok(done(found.map(|found| found.reference).unwrap_or_default(), presence));
         }
         let stale = || ProviderError::Stale { zone: zone.clone() };
-        if !change.matches(&presence) || is_held(&presence) {
+        if !change.matches(&presence) || convert::is_held(&presence) {
             return Err(stale());
         }
         let revision = match change {
@@ -404,21 +347,22 @@ impl Provider for Infoblox {
         self.approval_of(zone, reference).await.map_err(|failure| failure.error)
     }
 
+    async fn held(&self, zone: &DomainName) -> Result<Option<Held>, ProviderError> {
+        self.held_task(zone).await.map_err(|failure| failure.error)
+    }
+
+    async fn amend(&self, zone: &DomainName, lost: &Value) -> Result<String, ProviderError> {
+        let lost: Lost = self.parse(lost.clone()).map_err(|failure| failure.error)?;
+        self.give_back(zone, &lost).await.map_err(|failure| failure.error)
+    }
+
     async fn close(&self) -> Result<(), ProviderError> {
         self.logout().await
     }
 }
 
-/// Locked or handed to a group since the plan was made.
-fn is_held(presence: &Presence) -> bool {
-    let Presence::Present(found) = presence else {
-        return false;
-    };
-    found.obstacles.iter().any(Obstacle::forbids_writes)
-}
-
 pub(crate) fn done(reference: String, presence: Presence) -> Receipt {
-    Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence) }
+    Receipt { reference, disposition: Disposition::Applied, read_back: Some(presence), amends: vec![] }
 }
 
 fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {
@@ -430,7 +374,7 @@ fn uncertain(zone: &DomainName, cause: ProviderError) -> ProviderError {
 }
 
 /// A search for one name in one view. Two hits are enough to know that something is wrong.
-fn search(kind: &str, zone: &DomainName, view: &str, fields: &str) -> String {
+pub(crate) fn search(kind: &str, zone: &DomainName, view: &str, fields: &str) -> String {
     query(kind, &[("fqdn", zone.as_str()), ("view", view), ("_return_fields", fields), ("_max_results", "2")])
 }
 

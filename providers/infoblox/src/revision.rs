@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::login::random;
 use crate::provider::Infoblox;
+use crate::swap::REVISION;
 
 /// How long an answer counts: a definition that an operator adds is in use within that time. No outside reference.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_mins(10);
@@ -28,6 +29,18 @@ impl Revisions {
 }
 
 impl Infoblox {
+    /// The grid refused a write with our attribute. If it took the same write without, the definition is of another
+    /// type, not allowed on this object, or gone: for a while we do without it.
+    pub(crate) fn revisions_refused(&self, taken_without: bool) {
+        if taken_without {
+            self.revisions.learn(false, (self.client.settings().clock)());
+            tracing::warn!(
+                attribute = REVISION,
+                "The grid refuses writes with this attribute; define it as STRING, allowed on delegated zones."
+            );
+        }
+    }
+
     /// A revision that nobody has used: a counter would come again after somebody cleared it.
     pub(crate) fn new_revision(&self) -> Result<String, ProviderError> {
         let mut bytes = [0; 8];

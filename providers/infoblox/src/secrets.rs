@@ -1,9 +1,11 @@
 //! What a grid, or whatever answers in its place, says in its own words: on one line, of bounded length, and without what
 //! we sent it as a credential, which a debugging proxy repeats.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use gslb_core::text::one_line;
 use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -43,15 +45,20 @@ impl Secrets {
                 .split_once("ibapauth=")
                 .map_or_else(|| value.trim_start_matches("Basic "), |(_, cookie)| cookie.trim_matches('"'));
             self.note(value);
+            // A page may show the pieces of a list one by one; the last one is the session's key.
+            if let Some((_, key)) = value.rsplit_once(',') {
+                self.note(key);
+            }
         }
     }
 
     /// A foreign text as a person may read it.
     pub(crate) fn quote(&self, text: &str) -> String {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let hidden =
-            known.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose_secret(), "***"));
-        short(&hidden)
+        let mut secrets: Vec<&str> = known.iter().map(|secret| secret.expose_secret()).collect();
+        // One that is a part of another must not leave the rest of it.
+        secrets.sort_by_key(|secret| Reverse(secret.len()));
+        short(&secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***")))
     }
 }
 
@@ -68,11 +75,13 @@ pub(crate) fn short(text: &str) -> String {
             line.push(c);
         }
     }
-    line.trim_end().trim_end_matches('.').to_owned()
+    one_line(line.trim_end().trim_end_matches('.')).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use reqwest::header::HeaderValue;
+
     use super::*;
 
     #[test]
@@ -83,6 +92,16 @@ mod tests {
         assert_eq!(secrets.quote(" a\n\tb \u{7}two words. "), "a b ***");
         assert_eq!(secrets.quote(&"ä ".repeat(1_000)).len(), 299);
         assert_eq!(short(&"x".repeat(1_000)).len(), 300);
+    }
+
+    #[test]
+    fn a_secret_that_is_a_part_of_another_leaves_nothing_of_it_and_a_key_is_hidden_alone_too() {
+        let secrets = Secrets::default();
+        secrets.note("4d1e");
+        let cookie = r#"ibapauth="ip=192.0.2.7,user=svc-dns,4d1e8a0b""#;
+        secrets.note_headers(&HeaderMap::from_iter([(COOKIE, HeaderValue::from_static(cookie))]));
+        assert_eq!(secrets.quote(cookie), "ibapauth=\"***\"");
+        assert_eq!(secrets.quote("key 4d1e8a0b, \u{202e}4d1e"), "key ***, \\u{202e}***");
     }
 
     #[test]

@@ -3,13 +3,10 @@
 //!
 //! Where the grid defines our revision attribute, each write leaves a new revision, and the first read asks for the one
 //! that was seen: if another writer of ours was faster, it finds nothing, and the grid takes the whole batch back. Without
-//! it, or when somebody wrote who knows no revisions, what that writer had put there is put back at once (design §2.5,
-//! reference.md §2.9).
-
-use std::collections::BTreeSet;
+//! it, or when somebody wrote who knows no revisions, what that writer had put there is put back at once (`amends.rs`;
+//! design §2.5, reference.md §2.9).
 
 use gslb_core::change::Change;
-use gslb_core::name::DomainName;
 use gslb_provider_contract::{Disposition, ProviderError, Receipt};
 use reqwest::Method;
 use serde::Deserialize;
@@ -17,23 +14,21 @@ use serde_json::{Value, json};
 
 use crate::answer::{Failure, Kind};
 use crate::client::{BATCH, Request};
-use crate::entries::{rebase, same};
-use crate::lower::{Edit, restored};
+use crate::entries::same;
+use crate::lower::Edit;
 use crate::provider::{Infoblox, query};
 use crate::wire::{Definition, ExtServer, RETURN_FIELDS, SCHEDULED_TASK, ZONE_DELEGATED, ZoneDelegated};
 
 /// Name of the extensible attribute, of type STRING, that counts our writes. An operator defines it; we never do.
 pub(crate) const REVISION: &str = "GslbBridgeRevision";
-/// How often what others lost is put back before that is left to their own next read. No outside reference.
-const MOST_TURNS: usize = 5;
 /// Stands for the zone that the first operation found.
 const FOUND: &str = "##STATE:ZREF:##";
 
 /// What a batch answered: the zone before it, the reference that the write gave, and for an edit the zone after it.
-struct Swapped {
-    before: ZoneDelegated,
-    written: String,
-    after: Option<ZoneDelegated>,
+pub(crate) struct Swapped {
+    pub(crate) before: ZoneDelegated,
+    pub(crate) written: String,
+    pub(crate) after: Option<ZoneDelegated>,
 }
 
 impl Infoblox {
@@ -44,24 +39,64 @@ impl Infoblox {
         found: ZoneDelegated,
         edit: Edit,
     ) -> Result<Receipt, ProviderError> {
-        let stamps = self.has_revisions().await?;
-        let swapped = match self.send_batch(&found, &edit, stamps).await {
+        let (sent, stamps) = self.send_with_revision(change, &found, &edit).await?;
+        let swapped = match sent {
             Ok(swapped) => swapped,
             Err(failure) => return self.not_swapped(change, &found, failure).await,
         };
         if swapped.written.starts_with(SCHEDULED_TASK) {
             return Ok(self.awaits(change, &swapped.written));
         }
+        self.check_kept(change, &swapped)?;
         let reference = swapped.written.clone();
-        let after = match &edit {
-            Edit::Delete => self.restore(change, &found, swapped).await,
-            Edit::Update { .. } => self.put_back(change, found, edit, swapped, stamps).await,
+        let (after, amends) = match &edit {
+            Edit::Delete => self.restore(change, &found, &swapped).await,
+            Edit::Update { .. } => self.put_back(change, &found, edit, swapped, stamps).await,
         };
-        let read_back = match after {
-            Some(after) => self.presence(after.as_ref(), change.zone()).ok(),
-            None => None,
-        };
-        Ok(Receipt { reference, disposition: Disposition::Applied, read_back })
+        let read_back = after.and_then(|after| self.presence(after.as_ref(), change.zone()).ok());
+        Ok(Receipt { reference, disposition: Disposition::Applied, read_back, amends })
+    }
+
+    /// Sends the batch with a new revision where the attribute is defined; and without, if the grid refuses it for no
+    /// other reason. Gives whether it was sent with one.
+    async fn send_with_revision(
+        &self,
+        change: &Change,
+        found: &ZoneDelegated,
+        edit: &Edit,
+    ) -> Result<(Result<Swapped, Failure>, bool), ProviderError> {
+        let stamps = self.has_revisions().await? && *edit != Edit::Delete;
+        let sent = self.send_batch(found, edit, stamps).await;
+        if !stamps || !matches!(&sent, Err(failure) if failure.is_refusal()) {
+            return Ok((sent, stamps));
+        }
+        let now = self.look_up(change.zone()).await.map_err(|failure| failure.error)?;
+        let presence = self.presence(now.as_ref(), change.zone())?;
+        let same = now.is_some_and(|now| now.revision() == found.revision()) && change.matches(&presence);
+        if !same {
+            return Ok((sent, stamps));
+        }
+        let sent = self.send_batch(found, edit, false).await;
+        self.revisions_refused(sent.is_ok());
+        Ok((sent, false))
+    }
+
+    /// A grid that acknowledges a change and does not keep it: the batch's own last read shows that.
+    fn check_kept(&self, change: &Change, swapped: &Swapped) -> Result<(), ProviderError> {
+        let zone = change.zone();
+        let Some(after) = &swapped.after else { return Ok(()) };
+        let Ok(presence) = self.presence(Some(after), zone) else { return Ok(()) };
+        if change.shows_in(&presence) {
+            return Ok(());
+        }
+        let text = format!(
+            "Infoblox at {} acknowledged the change of delegation {zone} and does not hold it; look for a rule of the grid that undoes it",
+            self.client.grid().host()
+        );
+        match same(&entries(&swapped.before), &entries(after)) {
+            true => Err(ProviderError::Unexpected { text }),
+            false => Err(ProviderError::Uncertain { text, source: None }),
+        }
     }
 
     /// Whether an operator defined our attribute; asked before a write only, and seldom.
@@ -90,7 +125,12 @@ impl Infoblox {
     }
 
     /// `stamps`: the write leaves a new revision.
-    async fn send_batch(&self, found: &ZoneDelegated, edit: &Edit, stamps: bool) -> Result<Swapped, Failure> {
+    pub(crate) async fn send_batch(
+        &self,
+        found: &ZoneDelegated,
+        edit: &Edit,
+        stamps: bool,
+    ) -> Result<Swapped, Failure> {
         let next = stamps.then(|| self.new_revision()).transpose().map_err(Failure::here)?;
         let reply = self.client.send(&batch(found, edit, next)).await?;
         // A batch that ends like this was carried out, so nobody may take it for not made.
@@ -125,81 +165,6 @@ impl Infoblox {
             }
             (None | Some(_), _) => Err(ProviderError::Stale { zone: zone.clone() }),
         }
-    }
-
-    /// Writes again while a write of ours overwrote something of others. Gives the zone as it is then; nothing if that
-    /// is not known.
-    async fn put_back(
-        &self,
-        change: &Change,
-        found: ZoneDelegated,
-        edit: Edit,
-        first: Swapped,
-        stamps: bool,
-    ) -> Option<Option<ZoneDelegated>> {
-        let zone = change.zone();
-        let Edit::Update { delegate_to: Some(written), .. } = edit else {
-            return Some(first.after);
-        };
-        let ours: BTreeSet<String> =
-            change.added().iter().chain(&change.removed()).map(|(name, _)| name.to_string()).collect();
-        let mut wanted = rebase(&written, &entries(&found), &entries(&first.before), &ours);
-        let mut there = first.after?;
-        for _ in 0..MOST_TURNS {
-            if same(&wanted, &entries(&there)) {
-                return Some(Some(there));
-            }
-            tracing::warn!(%zone, "Others wrote this delegation meanwhile; what they lost is put back.");
-            let edit = Edit::Update { delegate_to: Some(wanted.clone()), ttl: None };
-            let (before, after) = match self.send_batch(&there, &edit, stamps).await {
-                Ok(swapped) => (swapped.before, swapped.after?),
-                // Somebody was faster again, so nothing was written.
-                Err(failure) if matches!(failure.error, ProviderError::Refused { .. }) => {
-                    match self.look_up(zone).await.ok()? {
-                        Some(now) => (now.clone(), now),
-                        None => return Some(None),
-                    }
-                }
-                Err(failure) => {
-                    self.lost(zone, &wanted, &failure);
-                    return None;
-                }
-            };
-            wanted = rebase(&wanted, &entries(&there), &entries(&before), &ours);
-            there = after;
-        }
-        tracing::warn!(%zone, "Others keep writing this delegation; it is read again soon.");
-        None
-    }
-
-    /// Makes a zone again that somebody had joined before we deleted it.
-    async fn restore(
-        &self,
-        change: &Change,
-        found: &ZoneDelegated,
-        swapped: Swapped,
-    ) -> Option<Option<ZoneDelegated>> {
-        let zone = change.zone();
-        let wanted = rebase(&[], &entries(found), &entries(&swapped.before), &BTreeSet::new());
-        if wanted.is_empty() {
-            return Some(None);
-        }
-        tracing::warn!(%zone, "Others joined this delegation before it was deleted; it is made again for them.");
-        let body = Some(restored(&swapped.before, wanted.clone()));
-        let request = Request { method: Method::POST, target: ZONE_DELEGATED.to_owned(), body };
-        match self.client.send(&request).await {
-            Ok(_) => self.look_up(zone).await.ok(),
-            Err(failure) => {
-                self.lost(zone, &wanted, &failure);
-                None
-            }
-        }
-    }
-
-    fn lost(&self, zone: &DomainName, wanted: &[ExtServer], failure: &Failure) {
-        let entries: Vec<_> = wanted.iter().map(|entry| entry.name.as_str()).collect();
-        let (error, entries) = (&failure.error, entries.join(", "));
-        tracing::error!(%zone, %error, entries, "What others wrote could not be put back; look whether these are there.");
     }
 }
 
@@ -237,6 +202,6 @@ fn swapped(reply: Value) -> Option<Swapped> {
     before.pop().map(|before| Swapped { before, written, after })
 }
 
-fn entries(zone: &ZoneDelegated) -> Vec<ExtServer> {
+pub(crate) fn entries(zone: &ZoneDelegated) -> Vec<ExtServer> {
     zone.delegate_to.clone().unwrap_or_default()
 }

@@ -6,7 +6,10 @@ use std::io;
 use gslb_provider_contract::ProviderError;
 use rustls::CertificateError;
 
-use crate::answer::{Failure, Kind};
+use crate::answer::{Failure, Kind, proxy_refuses};
+
+/// What the HTTP library says of a proxy's 407. The type of that error is not public.
+const PROXY_WANTS_LOGIN: &str = "proxy authorization required";
 
 /// How the sentence ends for something that passes: the daemon goes on asking.
 pub(crate) const BY_ITSELF: &str = "; it is tried again by itself";
@@ -28,6 +31,9 @@ pub(crate) fn failure(host: &str, error: reqwest::Error) -> Failure {
             ),
         };
         return Failure { kind: Kind::Slow, error };
+    }
+    if causes(&error).any(|cause| cause.to_string().contains(PROXY_WANTS_LOGIN)) {
+        return Failure::last(proxy_refuses(host));
     }
     let (kind, words) = words(&error);
     let text = format!("Infoblox at {host} is unavailable: {words}{BY_ITSELF}");
@@ -64,9 +70,6 @@ fn words(error: &reqwest::Error) -> (Kind, &'static str) {
 fn proxy_words(error: &reqwest::Error) -> Option<&'static str> {
     let said = |words: &str| causes(error).any(|cause| cause.to_string().contains(words));
     match () {
-        () if said("proxy authorization required") => {
-            Some("the proxy of HTTPS_PROXY asks for another user name or password")
-        }
         () if said("tunnel error") => Some("the proxy of HTTPS_PROXY does not connect to it"),
         () => None,
     }
@@ -151,6 +154,8 @@ fn below<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
     use std::time::Duration;
 
     use rustls::pki_types::{ServerName, UnixTime};
@@ -186,5 +191,30 @@ mod tests {
         for (problem, expected) in cases {
             assert_eq!(distrust(&problem), expected, "{problem:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_proxy_that_refuses_its_user_is_told_as_that_and_not_asked_again_at_once() {
+        crate::install_crypto_provider();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://svc:hunter2@{}", listener.local_addr().unwrap());
+        let proxy = std::thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            let length = connection.read(&mut request).unwrap();
+            assert!(request.starts_with(b"CONNECT ") && request[..length].ends_with(b"\r\n\r\n"));
+            let reply = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n";
+            connection.write_all(reply).unwrap();
+        });
+        let client = reqwest::Client::builder().proxy(reqwest::Proxy::all(url).unwrap()).build().unwrap();
+        let error = client.get("https://gm.example.com/").send().await.unwrap_err();
+        let failure = failure("gm.example.com", error);
+        proxy.join().unwrap();
+        assert_eq!(failure.kind, Kind::Final);
+        assert_eq!(
+            failure.error.to_string(),
+            "the proxy on the way to Infoblox at gm.example.com asks for a user name and a password, or refuses those it has (HTTP 407); correct HTTPS_PROXY, or name the host in NO_PROXY"
+        );
+        assert_eq!(failure.error.reason(), "Forbidden");
     }
 }

@@ -107,6 +107,10 @@ pub(crate) struct NewServers {
 /// A task as read.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct ScheduledTask {
+    #[serde(rename = "_ref", default)]
+    pub(crate) reference: Option<String>,
+    #[serde(default)]
+    pub(crate) submitter: Option<String>,
     #[serde(default)]
     pub(crate) approval_status: Option<String>,
     #[serde(default)]

@@ -253,6 +253,7 @@ impl Provider for MemoryProvider {
             reference: format!("memory/{}", change.zone()),
             disposition: Disposition::Applied,
             read_back: Some(state.read(change.zone())),
+            amends: vec![],
         })
     }
 
@@ -270,6 +271,7 @@ impl Provider for MemoryProvider {
             reference: format!("memory/{}/{}", change.host(), change.record().address),
             disposition: Disposition::Applied,
             read_back: Some(after),
+            amends: vec![],
         })
     }
 

@@ -58,6 +58,11 @@ fn print(change: &ProviderChange, out: &mut impl Write) -> anyhow::Result<()> {
         lines.push(("took", format!("{} ms", verdict.duration_millis)));
         lines.extend(verdict.reference.clone().map(|reference| ("reference", reference)));
         lines.extend(verdict.error.clone().map(|error| ("error", error)));
+        for amends in &verdict.amends {
+            let became =
+                amends.error.as_deref().map_or("put back".to_owned(), |error| format!("not back: {error}"));
+            lines.push(("of others", format!("{}, {became}", amends.lost)));
+        }
     }
     for (name, value) in lines {
         writeln!(out, "{name:<10} {value}")?;

@@ -21,7 +21,7 @@ use super::visit::{Memory, is_of_one_host};
 use super::wants::Want;
 use crate::audit::AuditError;
 use crate::controller::Pass;
-use crate::controller::ledger::{Notary, Stop, Subject, last_waiting, pause_after};
+use crate::controller::ledger::{Notary, Stop, Subject, last_waiting, pause_after, result_of};
 
 /// Reason of a host whose records are as wanted, with nothing else to tell.
 pub(super) const IN_SYNC: &str = "InSync";
@@ -85,7 +85,7 @@ impl HostVisit<'_> {
             Err(unfit) => return Ok(Outcome::of(bad(unfit.reason(), unfit.to_string()))),
         };
         let subject = Subject::Host(desired.host.clone());
-        let open = self.notary.settle(&subject, change_of, None, self.observed, self.read_at).await?;
+        let open = self.notary.settle(&subject, change_of, self.observed, self.read_at).await?;
         if let Some(until) = open {
             let message = format!(
                 "it is not known whether the last change of the records of {} was made: its request may still be under way, so nothing is written there before {}",
@@ -140,7 +140,8 @@ impl HostVisit<'_> {
         let subject = Subject::Host(desired.host.clone());
         let proposal = self.proposal(approved, change);
         let apply = self.notary.provider.apply_record(change);
-        let receipt = self.notary.make(subject, proposal, apply, |_| ()).await?;
+        let receipt =
+            self.notary.make(subject, proposal, apply, |receipt| result_of(&receipt.disposition)).await?;
         Ok(match receipt.disposition {
             Disposition::Applied => {
                 let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
@@ -191,7 +192,7 @@ impl HostVisit<'_> {
                 (bad(error.reason(), error.to_string()), pause_after(error, backoff, now))
             }
             Stop::Refused(message, reason) => (bad(reason, message.clone()), backoff),
-            Stop::Provider(_) | Stop::Audit(_) => return Err(stop),
+            Stop::Provider(_) | Stop::Audit(_) | Stop::Owed(_) => return Err(stop),
         };
         let until = now.checked_add(pause).unwrap_or(Timestamp::MAX);
         memory.until = Some((until, condition.clone()));
@@ -253,6 +254,7 @@ pub(super) async fn look_at_approval(
             "a change of the records of {host} was rejected in the provider's approval workflow, so no record of {} is changed; take the account out of that workflow, then restart gslb-bridge",
             zone.name()
         ))),
+        Approval::Unseen { text } => Ok(Some(text)),
         Approval::Rejected { .. } | Approval::Over => {
             memory.waiting = None;
             Ok(None)

@@ -1,16 +1,26 @@
-//! A change that somebody has to approve at the provider: made once, looked at until it is over, then logged.
+//! A change that somebody has to approve at the provider: made once, looked at until it is over, then logged. A change
+//! of the same object that somebody else submitted is waited for in the same way.
+
+use std::time::Duration;
 
 use gslb_core::change::Change;
-use gslb_core::changelog::{ChangeResult, Intent, Verdict};
+use gslb_core::changelog::{ChangeResult, Verdict};
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedPlan;
 use gslb_crds::ProviderChange;
-use gslb_provider_contract::{Approval, ProviderError, Scope};
+use gslb_provider_contract::{Approval, Held, ProviderError, Scope};
+use kube::Api;
 
-use super::memory::Memory;
+use super::amends;
+use super::memory::{Memory, takes_out};
 use super::provide::{Visit, change_of, proposal};
-use crate::audit::AuditError;
-use crate::controller::ledger::{HeldBack, Stop, last_waiting};
+use crate::audit::{AuditError, read};
+use crate::controller::ledger::Stop;
+
+/// How often a change that waits for approval is looked at.
+pub(super) const PAUSE: Duration = Duration::from_secs(30);
+/// The same, while the provider does not show the task. No outside reference.
+const UNSEEN_PAUSE: Duration = Duration::from_secs(300);
 
 /// A change that became a task of the provider's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +36,8 @@ pub(crate) struct Waiting {
 pub(super) enum Look {
     /// Nothing waits: changes may be made.
     Free,
-    /// This task waits, so nothing may be changed.
-    Waits(String),
+    /// A task waits, so nothing may be changed: the sentence for the user, and when to look again.
+    Waits(String, Duration),
     /// A task is over: what was observed and planned before is old.
     Over,
 }
@@ -36,10 +46,21 @@ impl Waiting {
     pub(super) fn new(change: Change, reference: String) -> Self {
         Self { change, reference, rejected: None }
     }
+}
 
-    pub(super) fn held_back(&self) -> HeldBack<'_, Change> {
-        HeldBack { change: &self.change, reference: &self.reference }
+/// Reads once from the log what an earlier run left: a change that waits, and what others lost by one.
+pub(super) async fn recall_once(visit: &Visit<'_>, memory: &mut Memory) -> Result<(), AuditError> {
+    if !memory.log_recalled {
+        let Last { entry, change } = recall(visit).await?;
+        memory.waiting = change.as_ref().and_then(waiting_of);
+        let made = change.as_ref().filter(|object| is_made(object));
+        memory.left = made
+            .and_then(|object| change_of(&object.spec.intent))
+            .is_some_and(|change| takes_out(&change, visit.desired.claimant().ns_name()));
+        memory.owed = entry.as_ref().map(amends::owed).unwrap_or_default();
+        memory.log_recalled = true;
     }
+    Ok(())
 }
 
 /// Asks how the task of this zone stands, if there is one.
@@ -49,18 +70,15 @@ pub(super) async fn look(
     approved: &ApprovedPlan,
     observed: &Presence,
 ) -> Result<Look, Stop> {
-    if !memory.log_recalled {
-        memory.waiting = recall(visit).await?;
-        memory.log_recalled = true;
-    }
-    let Some(waiting) = memory.waiting.clone() else { return Ok(Look::Free) };
+    let Some(waiting) = memory.waiting.clone() else { return others(visit, approved).await };
     if waiting.change.shows_in(observed) {
         return made(visit, memory, approved, &waiting).await;
     }
     let rejected = match &waiting.rejected {
         Some(text) => text.clone(),
         None => match visit.provider.approval(waiting.change.zone(), &waiting.reference).await? {
-            Approval::Pending { task } => return Ok(Look::Waits(task)),
+            Approval::Pending { task } => return Ok(Look::Waits(pending(visit, &task), PAUSE)),
+            Approval::Unseen { text } => return Ok(Look::Waits(text, UNSEEN_PAUSE)),
             Approval::Over => return gone(visit, memory, approved, &waiting).await,
             Approval::Rejected { text } => {
                 over(visit, memory, approved, &waiting, ChangeResult::Failed, Some(text.clone())).await?;
@@ -76,6 +94,25 @@ pub(super) async fn look(
     memory.waiting = None;
     // What is planned now was planned while nothing could be made.
     Ok(Look::Over)
+}
+
+/// Nothing of ours waits, but perhaps a change by somebody else.
+async fn others(visit: &Visit<'_>, approved: &ApprovedPlan) -> Result<Look, Stop> {
+    let zone = visit.desired.claimant().zone().name();
+    if approved.changes().is_empty() {
+        return Ok(Look::Free);
+    }
+    let Some(Held { task, by, .. }) = visit.provider.held(zone).await? else { return Ok(Look::Free) };
+    let (provider, by) = (visit.provider.id(), by.as_deref().unwrap_or("somebody"));
+    let text = format!(
+        "nothing is changed at delegation {zone}: a change by {by} waits for approval there as {task} at {provider}; have it approved or rejected"
+    );
+    Ok(Look::Waits(text, PAUSE))
+}
+
+/// The sentence about a change that waits.
+pub(super) fn pending(visit: &Visit<'_>, task: &str) -> String {
+    format!("the change is pending: it waits for approval as {task} at {}", visit.provider.id())
 }
 
 /// There is no task any more: another read tells whether it was carried out.
@@ -120,16 +157,41 @@ async fn over(
     // From here on the log knows of it, and what it misses is settled by reading.
     memory.waiting = None;
     let reference = Some(waiting.reference.clone());
-    let verdict = Verdict { result, reference, error, duration_millis: 0, settled_by_reading: true };
+    let verdict =
+        Verdict { result, reference, error, duration_millis: 0, settled_by_reading: true, amends: vec![] };
     visit.notary().complete(pending, verdict).await
 }
 
-/// The change of this place of the zone that the last entry of the log left waiting: an earlier run may have made it.
-async fn recall(visit: &Visit<'_>) -> Result<Option<Waiting>, AuditError> {
+/// The last entries of the log about a place of a zone: an earlier run may have made them.
+#[derive(Default)]
+struct Last {
+    entry: Option<ProviderChange>,
+    /// The last that is a change of the delegation, and not a restart or what others got back.
+    change: Option<ProviderChange>,
+}
+
+async fn recall(visit: &Visit<'_>) -> Result<Last, AuditError> {
     let zone = visit.desired.claimant().zone().name().as_str();
-    let is_here = |intent: &Intent| intent.change.zone == zone && visit.outlet.holds(&intent.change);
-    let last = last_waiting(visit.client, is_here).await?;
-    Ok(last.and_then(|object| waiting_of(&object)))
+    let last = |last: &mut Last, object: Result<ProviderChange, _>| {
+        if let Ok(object) = object
+            && object.spec.intent.change.zone == zone
+            && visit.outlet.holds(&object.spec.intent.change)
+        {
+            if change_of(&object.spec.intent).is_some() {
+                last.change = Some(object.clone());
+            }
+            last.entry = Some(object);
+        }
+    };
+    let listing = Api::all(visit.client.clone());
+    read::fold(&listing, Last::default, last).await.map_err(|source| AuditError::Unavailable {
+        name: "providerchanges".to_owned(),
+        source: Box::new(source),
+    })
+}
+
+fn is_made(object: &ProviderChange) -> bool {
+    object.status.as_ref().is_some_and(|status| status.outcome.verdict.result == ChangeResult::Applied)
 }
 
 fn waiting_of(object: &ProviderChange) -> Option<Waiting> {

@@ -14,7 +14,7 @@ use gslb_core::delegation::{DesiredDelegation, object_name};
 use gslb_core::fleet::Source;
 use gslb_crds::ZoneDelegation;
 use gslb_provider_contract::Provider;
-use kube::ResourceExt;
+use kube::{Resource, ResourceExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -23,7 +23,7 @@ use super::discover::{doubts_provider, hear, sighting};
 use super::memory::{Asked, Memory};
 use super::prove::{self, Reach};
 use super::provide::{self, Visit};
-use super::{members, preflight, restart};
+use super::{doubt, members, preflight, report, restart};
 use crate::config::Sight;
 use crate::controller::cache::Key;
 use crate::controller::{Pass, Trigger};
@@ -124,6 +124,7 @@ impl Errand {
         let (zones, about, number) = (&self.pass.zones, self.about(), self.place.number);
         let mut memory = zones.memory(&about, number);
         self.provide(&mut memory).await;
+        self.doubt(&mut memory).await;
         if let Some(sighting) = memory.sighting.take() {
             self.hear(Source::Provider(number), &sighting).await;
         }
@@ -176,6 +177,27 @@ impl Errand {
         let _slot = self.place.slots.acquire().await;
         provide::visit(&visit, memory).await;
         members::hurry(pass, &self.object, memory);
+        for (reason, note) in std::mem::take(&mut memory.warnings) {
+            let what = (report::WHAT, Key::of(&*self.object));
+            pass.context.announcer.warn(what, reason, note, &self.object.object_ref(&())).await;
+        }
+    }
+
+    /// Does not believe that this cluster has left where DNS says otherwise.
+    async fn doubt(&self, memory: &mut Memory) {
+        if let (Aim::Withdrawn { .. }, Some(provider)) = (&self.aim, &self.place.provider) {
+            doubt::about_withdrawal(self.client().as_ref(), &**provider, &self.claimant, memory).await;
+        }
+    }
+
+    /// Whoever knows the servers of the place's parent zone.
+    fn client(&self) -> Option<Client> {
+        let client = self.pass.context.questions.client();
+        match &self.place.publication.sight {
+            Sight::Cluster => Some(client.clone()),
+            Sight::Through(resolvers) => Some(client.through(resolvers.as_slice())),
+            Sight::Nobody => None,
+        }
     }
 
     /// The wish as this provider can carry it out.
@@ -217,11 +239,7 @@ impl Errand {
     /// Asks the parent's servers of this place, if that is due and anybody can.
     async fn prove(&self, own: &BTreeSet<IpAddr>, memory: &mut Memory) -> bool {
         let context = &self.pass.context;
-        let client = match &self.place.publication.sight {
-            Sight::Cluster => context.questions.client().clone(),
-            Sight::Through(resolvers) => context.questions.client().through(resolvers.as_slice()),
-            Sight::Nobody => return false,
-        };
+        let Some(client) = self.client() else { return false };
         if !memory.proof_is_due(context.now()) {
             return false;
         }

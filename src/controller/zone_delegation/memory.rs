@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gslb_core::change::Change;
 use gslb_core::condition::{Condition, ConditionKind};
-use gslb_core::delegation::{DesiredDelegation, Share};
+use gslb_core::delegation::{DesiredDelegation, Presence};
 use gslb_core::delegation_proof::DelegationProof;
 use gslb_core::doubling::Doubling;
 use gslb_core::fleet::Sighting;
@@ -15,6 +15,7 @@ use gslb_core::history::History;
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::rivalry::Rivalry;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
 use super::approval::Waiting;
 
@@ -83,7 +84,17 @@ pub(crate) struct Memory {
     /// Whether the provider took a change whose outcome could not be logged. The log is read again, and the
     /// change is settled then.
     pub(crate) unlogged: bool,
-    /// What was written last into an object of our own, and who undoes it.
+    /// Whether the last read at the provider found no delegation at all.
+    pub(crate) absent: bool,
+    /// Whether the last read that found one, or the last write, showed our name in it.
+    pub(crate) listed_us: bool,
+    /// Whether a write of our own took our name out of the delegation, or the whole of it away.
+    pub(crate) left: bool,
+    /// What our writes took from others and what is not back yet.
+    pub(crate) owed: Vec<Value>,
+    /// Warnings that no condition tells, as reason and sentence, until they are told.
+    pub(crate) warnings: Vec<(&'static str, String)>,
+    /// What was written last, and who undoes it.
     written: Option<DesiredDelegation>,
     rivalry: Rivalry,
     /// Failures of the provider in a row.
@@ -131,12 +142,24 @@ impl Memory {
     /// Takes in a change that was made.
     pub(crate) fn wrote(&mut self, desired: &DesiredDelegation, change: &Change, now: Timestamp) {
         self.history = std::mem::take(&mut self.history).wrote(desired.claimant(), change, now);
-        // Only there a watch shows at once what somebody else wrote.
-        if *desired.share() != Share::Entry {
-            self.rivalry.wrote(self.written.as_ref() == Some(desired), now);
-            self.written = Some(desired.clone());
-        }
+        self.left = takes_out(change, desired.claimant().ns_name());
+        self.listed_us = !self.left;
+        self.tried(desired, now);
         self.changed(now);
+    }
+
+    /// Takes in what a read at the provider found.
+    pub(crate) fn saw(&mut self, observed: &Presence, ns_name: &DomainName) {
+        self.absent = *observed == Presence::Absent;
+        if let Some(found) = observed.delegation() {
+            self.listed_us = found.servers.contains_key(ns_name);
+        }
+    }
+
+    /// Takes in a write, whether it stays or not: the same one again and again is held up.
+    pub(crate) fn tried(&mut self, desired: &DesiredDelegation, now: Timestamp) {
+        self.rivalry.wrote(self.written.as_ref() == Some(desired), now);
+        self.written = Some(desired.clone());
     }
 
     /// Until when nothing is written because somebody else keeps undoing it. A new wish waits for nobody.
@@ -195,6 +218,11 @@ impl Memory {
     pub(super) fn failed(self, times: u32) -> Self {
         Self { failures: times, ..self }
     }
+}
+
+/// Whether a delegation does not have the name any more after this change.
+pub(crate) fn takes_out(change: &Change, ns_name: &DomainName) -> bool {
+    !change.after().is_some_and(|after| after.servers.contains_key(ns_name))
 }
 
 #[cfg(test)]

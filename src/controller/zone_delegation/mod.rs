@@ -1,9 +1,11 @@
 //! One pass over one ZoneDelegation: this cluster's part of a delegation, and what is told about all of it.
 
+mod amends;
 mod approval;
 pub(crate) mod corefile;
 mod desk;
 mod discover;
+mod doubt;
 mod errand;
 mod finalize;
 pub(crate) mod live;
@@ -15,6 +17,7 @@ mod prove;
 mod provide;
 pub(crate) mod report;
 mod restart;
+mod settle;
 mod standing;
 mod zones;
 

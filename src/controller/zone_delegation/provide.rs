@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gslb_core::change::Change;
-use gslb_core::changelog::{Action, Intent, ObjectRef, Proposal, Who};
+use gslb_core::changelog::{Action, ChangeResult, Intent, ObjectRef, Proposal, Who};
 use gslb_core::claim::Claimant;
-use gslb_core::delegation::{DesiredDelegation, Presence, Wish};
+use gslb_core::delegation::{DesiredDelegation, Wish};
 use gslb_core::fleet::Sighting;
 use gslb_core::limits::{ApprovedChange, ApprovedPlan, Limits};
 use gslb_core::name::DomainName;
@@ -16,21 +16,19 @@ use gslb_core::outlet::Outlet;
 use gslb_core::plan::{Skip, plan};
 use gslb_crds::ZoneDelegation;
 use gslb_provider_contract::{Disposition, Provider, ProviderError, Receipt, Scope};
-use jiff::Timestamp;
 use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
 
 use super::approval::{self, Look, Waiting};
 use super::memory::{Memory, Standing};
+use super::settle::settle;
 use super::standing::{fail, open_until, other_writer, standing};
-use super::{members, preflight};
-use crate::audit::{AuditError, ChangeLog};
+use super::{amends, members, preflight};
+use crate::audit::ChangeLog;
 use crate::controller::context::Clock;
 use crate::controller::ledger::{Ledger, Notary, Stop, Subject};
 use crate::metrics::Metrics;
 
-/// How often a change that waits for approval is looked at.
-const APPROVAL_PAUSE: Duration = Duration::from_secs(30);
 /// How often records in the way of a new delegation are looked for: somebody may just be moving them. No outside
 /// reference.
 const HIDDEN_PAUSE: Duration = Duration::from_secs(60);
@@ -111,12 +109,17 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     let observed = visit.provider.observe(&Scope::from(claimant.zone())).await?;
     memory.sighting = Some(Sighting::of_presence(&observed));
     memory.listed = Some(members::listed(claimant, observed.delegation()));
+    memory.saw(&observed, claimant.ns_name());
     if let Some(until) = settle(visit, memory, &observed, read_at).await? {
         memory.standing = Some(open_until(visit, until));
         memory.next_provider = Some(until);
         return Ok(false);
     }
     memory.unlogged = false;
+    approval::recall_once(visit, memory).await?;
+    if amends::pay(visit, memory, &observed).await? {
+        return Ok(true);
+    }
     let now = (visit.clock)();
     memory.history = std::mem::take(&mut memory.history).seen(claimant, &observed, now);
     let plan = plan(visit.desired, &observed, &memory.history, now);
@@ -127,9 +130,9 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     match approval::look(visit, memory, &approved, &observed).await? {
         Look::Free => {}
         Look::Over => return Ok(true),
-        Look::Waits(task) => {
-            memory.standing = Some(standing(visit, &approved, &observed, Some(&task)));
-            memory.next_provider = now.checked_add(APPROVAL_PAUSE).ok();
+        Look::Waits(text, pause) => {
+            memory.standing = Some(standing(visit, &approved, &observed, Some(&text)));
+            memory.next_provider = now.checked_add(pause).ok();
             return Ok(false);
         }
     }
@@ -144,7 +147,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
     for change in approved.changes() {
         match make(visit, memory, &approved, change).await? {
             Made::Applied { overtaken } => again |= overtaken,
-            Made::Waiting(task) => waiting = Some(task),
+            Made::Waiting(task) => waiting = Some(approval::pending(visit, &task)),
         }
     }
     let standing = standing(visit, &approved, &observed, waiting.as_deref());
@@ -153,7 +156,7 @@ async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
         None => standing,
     });
     let hides = approved.skipped().iter().any(|skip| matches!(skip, Skip::RecordsWouldBeHidden { .. }));
-    let pause = waiting.is_some().then_some(APPROVAL_PAUSE).or(hides.then_some(HIDDEN_PAUSE));
+    let pause = waiting.is_some().then_some(approval::PAUSE).or(hides.then_some(HIDDEN_PAUSE));
     memory.next_provider = pause.and_then(|pause| now.checked_add(pause).ok());
     Ok(again)
 }
@@ -177,45 +180,47 @@ async fn make(
     visit: &Visit<'_>,
     memory: &mut Memory,
     approved: &ApprovedPlan,
-    change: &ApprovedChange,
+    approved_change: &ApprovedChange,
 ) -> Result<Made, Stop> {
-    let subject = Subject::Delegation(change.change().zone().clone());
-    let proposal = proposal(visit, approved, change.change());
-    let now = || (visit.clock)();
-    let taken = |receipt: &Receipt| {
-        match &receipt.disposition {
-            Disposition::Applied => {
-                memory.wrote(visit.desired, change.change(), now());
-                memory.listed = Some(members::listed(visit.desired.claimant(), change.change().after()));
-            }
-            Disposition::AwaitingApproval { .. } => {
-                memory.waiting = Some(Waiting::new(change.change().clone(), receipt.reference.clone()));
-            }
-        }
-        // Until its outcome is logged, too.
-        memory.unlogged = true;
-    };
-    let receipt = visit.notary().make(subject, proposal, visit.provider.apply(change), taken).await?;
+    let change = approved_change.change();
+    let subject = Subject::Delegation(change.zone().clone());
+    let proposal = proposal(visit, approved, change);
+    let apply = visit.provider.apply(approved_change);
+    let receipt = visit
+        .notary()
+        .make(subject, proposal, apply, |receipt| taken(visit, memory, change, receipt))
+        .await?;
     memory.unlogged = false;
+    if !memory.owed.is_empty() {
+        return Err(Stop::Owed(amends::UNPAID.to_owned()));
+    }
     Ok(match receipt.disposition {
         Disposition::Applied => {
-            let overtaken = receipt.read_back.is_some_and(|found| !change.change().shows_in(&found));
-            Made::Applied { overtaken }
+            Made::Applied { overtaken: receipt.read_back.is_some_and(|found| !change.shows_in(&found)) }
         }
         Disposition::AwaitingApproval { task } => Made::Waiting(task),
     })
 }
 
-/// Settles what nobody saw the end of. Gives until when nothing may be written.
-async fn settle(
-    visit: &Visit<'_>,
-    memory: &Memory,
-    observed: &Presence,
-    read_at: Timestamp,
-) -> Result<Option<Timestamp>, AuditError> {
-    let subject = Subject::Delegation(visit.desired.claimant().zone().name().clone());
-    let held_back = memory.waiting.as_ref().map(Waiting::held_back);
-    visit.notary().settle(&subject, change_of, held_back, observed, read_at).await
+/// Takes in that the provider took a change. One that a read right after it does not show is not applied, unless that
+/// read shows what was put back for others.
+fn taken(visit: &Visit<'_>, memory: &mut Memory, change: &Change, receipt: &Receipt) -> ChangeResult {
+    // Until its outcome is logged, too.
+    memory.unlogged = true;
+    amends::take_in(visit, memory, &receipt.amends);
+    match &receipt.disposition {
+        Disposition::Applied => {
+            memory.wrote(visit.desired, change, (visit.clock)());
+            memory.listed = Some(members::listed(visit.desired.claimant(), change.after()));
+            let overtaken = receipt.read_back.as_ref().is_some_and(|found| !change.shows_in(found));
+            let kept = !overtaken || !receipt.amends.is_empty();
+            if kept { ChangeResult::Applied } else { ChangeResult::NotApplied }
+        }
+        Disposition::AwaitingApproval { .. } => {
+            memory.waiting = Some(Waiting::new(change.clone(), receipt.reference.clone()));
+            ChangeResult::AwaitingApproval
+        }
+    }
 }
 
 /// The change that an intent speaks of; nothing if another version wrote it in a form that is not ours.

@@ -105,6 +105,13 @@ async fn restart(
         }
     };
     let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let verdict = Verdict { result, reference: None, error, duration_millis, settled_by_reading: false };
+    let verdict = Verdict {
+        result,
+        reference: None,
+        error,
+        duration_millis,
+        settled_by_reading: false,
+        amends: vec![],
+    };
     pass.log.complete(pending, verdict, context.now()).await
 }

@@ -48,9 +48,14 @@ pub(super) fn told(outlet: &Outlet, standing: Option<&Standing>) -> Condition {
 /// That somebody else keeps undoing what we write.
 pub(super) fn other_writer(visit: &Visit<'_>) -> Condition {
     let (zone, provider) = (visit.desired.claimant().zone().name(), visit.provider.id());
-    let message = format!(
-        "somebody else keeps changing what this cluster writes for delegation {zone} at {provider}; it is written back with pauses of up to a minute; find the other writer in the object's metadata.managedFields and stop it"
-    );
+    let message = match visit.provider.capabilities().own_object {
+        true => format!(
+            "somebody else keeps changing what this cluster writes for delegation {zone} at {provider}; it is written back with pauses of up to a minute; find the other writer in the object's metadata.managedFields and stop it"
+        ),
+        false => format!(
+            "what this cluster writes for delegation {zone} at {provider} does not stay there: somebody else takes it away, or {provider} does not keep it; it is written back with pauses of up to a minute; find the other writer in the audit log of {provider} and stop it"
+        ),
+    };
     Condition::bad(ConditionKind::InSync, "OtherWriter", message)
 }
 
@@ -62,10 +67,8 @@ pub(super) fn standing(
     waiting: Option<&str>,
 ) -> Standing {
     let kind = ConditionKind::InSync;
-    if let Some(task) = waiting {
-        let message =
-            format!("the change is pending: it waits for approval as {task} at {}", visit.provider.id());
-        return Standing::new(Condition::bad(kind, "WaitingForApproval", message));
+    if let Some(message) = waiting {
+        return Standing::new(Condition::bad(kind, "WaitingForApproval", message.to_owned()));
     }
     if let Some(first) = approved.skipped().first() {
         let message = approved.skipped().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
@@ -143,6 +146,14 @@ pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Tim
                 ),
             };
             (Condition::bad(kind, reason, message), Some(backoff))
+        }
+        Stop::Owed(error) => {
+            tracing::warn!(%zone, provider = %visit.provider.id(), error, "What others lost by a write is not back yet.");
+            let message = format!(
+                "a write of this cluster to delegation {zone} at {} took away what others wrote there at the same moment, and it could not be put back yet ({error}); the change log has what it is (amends)",
+                visit.provider.id()
+            );
+            (Condition::bad(kind, "OthersLost", message), Some(backoff))
         }
         Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), visit.period),
     };

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use self::scrub::Scrubber;
 pub(crate) use self::tape::Tape;
-use self::tape::Taped;
+use self::tape::{Taped, file_names};
 use crate::login::ForgetfulMemory;
 use crate::provider::Infoblox;
 use crate::settings::{Settings, SetupError};
@@ -66,8 +66,11 @@ pub async fn record(settings: Settings, scopes: &[Scope]) -> Result<Recording, R
     drop(provider.logout().await);
     let taped = tape.exchanges().map_err(RecordError::NoReply)?;
     let base = format!("/wapi/v{}", version.unwrap_or_default());
-    let mut files: Vec<_> =
-        taped.iter().map(|exchange| (exchange.file_name(), file(exchange, &base, &mut scrubber))).collect();
+    let mut files: Vec<_> = file_names(&taped)
+        .into_iter()
+        .zip(&taped)
+        .map(|(name, exchange)| (name, file(exchange, &base, &mut scrubber)))
+        .collect();
     let scenario = scenario(&base, &view, scopes, &mut scrubber);
     files.extend([(SCENARIO.to_owned(), scenario), (README.to_owned(), readme())]);
     Ok(Recording { files, findings })

@@ -1,5 +1,6 @@
 //! Every exchange of a provider, in memory only: nothing of it is written before it was scrubbed.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -77,11 +78,26 @@ impl Tape {
 }
 
 impl Taped {
-    /// `10-get-zone-delegated-200.json`. Those that were under way together are told apart by what they ask for.
-    pub(super) fn file_name(&self) -> String {
+    /// `10-get-zone-delegated-200`. Those that were under way together are told apart by what they ask for.
+    fn stem(&self) -> String {
         let kind = self.target.split(['?', '/']).next().unwrap_or_default().replace([':', '_'], "-");
         let page = if self.target.contains("_page_id=") { "-page" } else { "" };
         let method = self.method.to_lowercase();
-        format!("{}-{method}-{kind}{page}-{}.json", self.number, self.answer.status.as_u16())
+        format!("{}-{method}-{kind}{page}-{}", self.number, self.answer.status.as_u16())
     }
+}
+
+/// A name of its own for each exchange; the second that would have the name of another gets `-2`.
+pub(super) fn file_names(taped: &[Taped]) -> Vec<String> {
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let name = |exchange: &Taped| {
+        let stem = exchange.stem();
+        let count = known.entry(stem.clone()).or_default();
+        *count += 1;
+        match *count {
+            1 => format!("{stem}.json"),
+            count => format!("{stem}-{count}.json"),
+        }
+    };
+    taped.iter().map(name).collect()
 }

@@ -93,10 +93,10 @@ impl Infoblox {
         let reference = reference.to_owned();
         if reference.starts_with(SCHEDULED_TASK) {
             let disposition = Disposition::AwaitingApproval { task: task_number(&reference).to_owned() };
-            return Ok(Receipt { reference, disposition, read_back: None });
+            return Ok(Receipt { reference, disposition, read_back: None, amends: vec![] });
         }
         let read_back = self.read_host(change.host()).await.ok().map(|(observed, _)| observed);
-        Ok(Receipt { reference, disposition: Disposition::Applied, read_back })
+        Ok(Receipt { reference, disposition: Disposition::Applied, read_back, amends: vec![] })
     }
 
     /// Why a write failed, seen from what stands there now.
@@ -167,7 +167,7 @@ fn stale(change: &RecordChange) -> ProviderError {
 fn done(change: &RecordChange, objects: &[Found], observed: ObservedHost) -> Receipt<ObservedHost> {
     let reference =
         object_of(change, objects).map(|found| found.object.reference.clone()).unwrap_or_default();
-    Receipt { reference, disposition: Disposition::Applied, read_back: Some(observed) }
+    Receipt { reference, disposition: Disposition::Applied, read_back: Some(observed), amends: vec![] }
 }
 
 fn too_long(error: TooLong) -> ProviderError {

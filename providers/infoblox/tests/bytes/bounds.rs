@@ -116,7 +116,7 @@ async fn what_is_told_of_a_reply_is_bounded_however_long_its_parts_are() {
 
 #[tokio::test]
 async fn texts_of_the_grid_that_reach_a_condition_are_bounded() {
-    let long = "x".repeat(MIB);
+    let long = "x".repeat(MIB / 4);
     let locked = format!(
         r#"[{{"_ref": "r", "fqdn": "cloud.example.com", "view": "default", "locked": true, "locked_by": "{long}", "ns_group": "{long}"}}]"#
     );
@@ -130,7 +130,7 @@ async fn texts_of_the_grid_that_reach_a_condition_are_bounded() {
     let service = provider(&server, Duration::from_secs(5)).service().await.unwrap();
     assert!(format!("{service:?}").len() < 2_000);
 
-    let hidden = format!(r#"[{}[{{"name": "{long}"}}]]"#, "[],".repeat(15));
+    let hidden = format!(r#"[[{{"name": "{long}"}}]{}]"#, ",[]".repeat(22));
     server.answer(grid_but(false, crate::http::json(&hidden)));
     let beneath = provider(&server, Duration::from_secs(5)).beneath(&scope()).await.unwrap();
     assert!(beneath.to_string().len() < 2_000);

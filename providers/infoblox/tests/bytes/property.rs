@@ -127,7 +127,6 @@ fn says_no(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     match status(bytes) {
         Some(301 | 302 | 307 | 308 | 400..=499) => true,
-        Some(503) => text.contains("Temporary Unavailable"),
         Some(200..=299) => text.to_lowercase().contains("http-equiv=\"refresh\""),
         _ => false,
     }

@@ -84,13 +84,36 @@ async fn records_and_zones_of_every_kind_at_and_beneath_the_name_are_found_in_it
 }
 
 #[tokio::test]
+async fn aliases_of_hosts_and_rarer_kinds_are_found_too() {
+    for fault in [None, Some(Fault::Refuse("no batch today").on_path("/request"))] {
+        let on = OnGrid::new();
+        let aliases = json!(["www.cloud.example.com", "Cloud.example.com", "www.example.com"]);
+        let address = json!([{"ipv4addr": "192.0.2.2"}]);
+        on.add("record:host", json!({"name": "app7.example.com", "ipv4addrs": address, "aliases": aliases}));
+        for kind in ["record:alias", "record:dtclbdn", "record:https", "record:svcb"] {
+            on.add(kind, json!({"name": "app.cloud.example.com"}));
+        }
+        fault.into_iter().for_each(|fault| on.grid.faults().inject(fault));
+        let expected = [
+            "alias of record:host Cloud.example.com",
+            "alias of record:host www.cloud.example.com",
+            "record:alias app.cloud.example.com",
+            "record:dtclbdn app.cloud.example.com",
+            "record:https app.cloud.example.com",
+            "record:svcb app.cloud.example.com",
+        ];
+        assert_eq!(on.beneath().await.unwrap(), found(&expected));
+    }
+}
+
+#[tokio::test]
 async fn more_than_a_batch_may_bring_is_read_page_by_page() {
     let on = OnGrid::new();
     let names: BTreeSet<_> = (0..1_200).map(|number| format!("r{number:04}.cloud.example.com")).collect();
     names.iter().for_each(|name| on.add_address(name, "192.0.2.1"));
     let objects = names.iter().map(|name| format!("record:a {name}")).collect();
     assert_eq!(on.beneath().await.unwrap(), Beneath::new(objects, false));
-    let pages = on.grid.journal().count(|entry| entry.uri.contains("_page_id="));
+    let pages = on.grid.journal().count(|entry| entry.uri.contains("record:a?_page_id="));
     assert_eq!(pages, 1);
 }
 

@@ -136,6 +136,47 @@ async fn no_error_holds_the_password() {
 }
 
 #[tokio::test]
+async fn a_reply_that_shows_what_was_sent_is_not_quoted_with_it() {
+    let on = OnGrid::new();
+    // With the password at first, then with the cookie of a session.
+    for in_session in [false, true] {
+        on.grid.faults().clear();
+        if in_session {
+            on.observe().await.unwrap();
+        }
+        on.grid.faults().inject(Fault::Echo);
+        let failed = on.observe().await.unwrap_err();
+        let text = format!("{failed} {failed:?}");
+        let header = if in_session { "cookie: ibapauth=" } else { "authorization: Basic ***" };
+        assert!(text.contains(header) && text.contains("***"), "{text}");
+        let secrets = ["c3ZjLWRuczpwOmFAcyNzJSbDvA==", "client=API", crate::stage::PASSWORD];
+        assert!(!secrets.iter().any(|secret| text.contains(secret)), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_of_very_many_values_is_not_read() {
+    let on = OnGrid::new();
+    for item in [r#"{"a":{}}"#, "[]", "1"] {
+        on.grid.faults().inject(Fault::Flood(item, 50_000));
+        let failed = on.observe().await.unwrap_err();
+        assert_eq!(failed.to_string(), "Infoblox at 127.0.0.1 gave an answer of more than 20000 values");
+        on.grid.faults().clear();
+    }
+    on.grid.faults().inject(Fault::Flood("                    ", 50_000));
+    let failed = on.observe().await.unwrap_err();
+    assert_eq!(failed.to_string(), "Infoblox at 127.0.0.1 gave an answer of more than 1 MiB");
+}
+
+#[tokio::test]
+async fn json_of_another_shape_is_quoted_in_part() {
+    let on = OnGrid::new();
+    on.grid.faults().inject(Fault::Flood(concat!("\"", "x\\n\\u001b", "\""), 1));
+    let failed = on.observe().await.unwrap_err().to_string();
+    assert!(failed.contains("another shape") && !failed.contains(['\n', '\u{1b}']), "{failed:?}");
+}
+
+#[tokio::test]
 async fn a_grid_that_says_when_to_come_again_is_left_alone_until_then() {
     for (said, seconds) in [("40", 40), ("86400", 300)] {
         let on = OnGrid::new();

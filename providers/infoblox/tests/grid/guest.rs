@@ -7,6 +7,8 @@ use serde_json::json;
 
 use crate::stage::{EU, OnGrid, PASSWORD, US, Wanted, ZONE, builder, credentials, wants, withdraws};
 
+const REVISION: &str = "GslbBridgeRevision";
+
 /// Conformance 71.
 #[tokio::test]
 async fn a_new_delegation_has_our_entry_a_ttl_a_comment_and_no_attributes() {
@@ -150,10 +152,13 @@ async fn at_most_four_calls_are_in_flight() {
 /// F-61.
 #[tokio::test]
 async fn an_inherited_ttl_of_the_fleets_own_zone_is_set_once_and_nothing_else_is_sent() {
-    let on = OnGrid::new();
+    let on = OnGrid::with(builder().attribute(REVISION), Wanted::default());
     on.add_zone(&[(EU, "192.0.2.53"), (US, "198.51.100.53")], json!({"use_delegated_ttl": false}));
     on.pass(&wants(&["192.0.2.53"])).await.unwrap();
-    assert_eq!(on.body("PUT"), json!({"delegated_ttl": 30, "use_delegated_ttl": true}));
+    let revision = on.zone().unwrap().extattrs[REVISION].clone();
+    let body =
+        json!({"delegated_ttl": 30, "use_delegated_ttl": true, "extattrs+": {REVISION: {"value": revision}}});
+    assert_eq!(on.body("PUT"), body);
     assert_eq!(on.zone().unwrap().delegated_ttl, Some(30));
     assert_eq!(on.planned(&wants(&["192.0.2.53"])).await.changes, []);
     assert_eq!(on.writes(), ["PUT"]);
@@ -161,7 +166,7 @@ async fn an_inherited_ttl_of_the_fleets_own_zone_is_set_once_and_nothing_else_is
 
 #[tokio::test]
 async fn a_ttl_that_somebody_set_after_the_plan_is_not_overwritten() {
-    let on = OnGrid::new();
+    let on = OnGrid::with(builder().attribute(REVISION), Wanted::default());
     on.add_zone(&[(EU, "192.0.2.53")], json!({"use_delegated_ttl": false}));
     let change = on.change(&wants(&["192.0.2.53"])).await;
     on.edit_zone(json!({"delegated_ttl": 60, "use_delegated_ttl": true}));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod amends;
 mod beneath;
 mod contract;
 mod errors;

@@ -2,9 +2,10 @@
 
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use gslb_mocks::wapi::{Fault, Grid, HttpServer, SimulatorTls};
+use gslb_mocks::wapi::{Entry, Fault, Grid, HttpServer, SimulatorTls};
 use gslb_provider_contract::{Observe, Provider};
 use gslb_provider_infoblox::{ForgetfulMemory, GridAddress, Infoblox, Settings, install_crypto_provider};
 use jiff::Timestamp;
@@ -16,6 +17,7 @@ struct Two {
     first: Grid,
     second: Grid,
     provider: Infoblox,
+    clock: Arc<AtomicI64>,
     _servers: [HttpServer; 2],
 }
 
@@ -49,8 +51,11 @@ fn two() -> Two {
     let (first, second) = (builder().build().unwrap(), builder().build().unwrap());
     let servers = [&first, &second].map(|grid| grid.serve_https(listener(), &tls).unwrap());
     let ports = servers.each_ref().map(|server| server.address().port());
-    let provider = provider(settings(&ports, &tls));
-    Two { first, second, provider, _servers: servers }
+    let clock = Arc::new(AtomicI64::new(1_800_000_000));
+    let ticking = Arc::clone(&clock);
+    let now = move || Timestamp::from_second(ticking.load(Ordering::SeqCst)).unwrap();
+    let provider = provider(Settings { clock: Arc::new(now), ..settings(&ports, &tls) });
+    Two { first, second, provider, clock, _servers: servers }
 }
 
 impl Two {
@@ -63,6 +68,11 @@ impl Two {
 
     fn asked(&self) -> [usize; 2] {
         [&self.first, &self.second].map(|grid| grid.journal().entries().len())
+    }
+
+    fn writes(&self) -> [usize; 2] {
+        [&self.first, &self.second]
+            .map(|grid| grid.journal().entries().iter().filter(|e| Entry::is_write(e)).count())
     }
 
     fn hold(&self) -> [bool; 2] {
@@ -112,6 +122,47 @@ async fn a_write_is_sent_to_one_address_only_and_what_it_met_is_told() {
         "{refused}"
     );
     assert_eq!((two.hold(), two.asked()[1]), ([false, false], 0));
+}
+
+#[tokio::test]
+async fn a_candidate_that_lets_read_only_is_left_when_it_refuses_a_write() {
+    // It is the first of the list.
+    let listed = two();
+    listed.first.faults().inject(Fault::MetaRefresh.on_method("POST"));
+    assert_eq!(listed.create().await.unwrap_err().reason(), "Misconfigured");
+    listed.create().await.unwrap();
+    assert_eq!((listed.writes(), listed.hold()), ([1, 1], [false, true]));
+    // The master was away for a moment.
+    let away = two();
+    away.second.faults().inject(Fault::MetaRefresh.on_method("POST"));
+    away.first.faults().inject(Fault::Unavailable.times(1));
+    assert_eq!(away.create().await.unwrap_err().reason(), "Misconfigured");
+    away.create().await.unwrap();
+    assert_eq!((away.writes(), away.hold()), ([1, 1], [true, false]));
+}
+
+#[tokio::test]
+async fn an_address_that_took_the_place_of_one_without_an_answer_is_read_for_a_minute_at_most() {
+    let two = two();
+    two.first.faults().inject(Fault::Unavailable.times(1));
+    let scope = scope();
+    let observe = || two.provider.observe(&scope);
+    observe().await.unwrap();
+    two.clock.fetch_add(59, Ordering::SeqCst);
+    let asked = two.asked()[0];
+    observe().await.unwrap();
+    assert_eq!(two.asked()[0], asked);
+    two.clock.fetch_add(1, Ordering::SeqCst);
+    let asked = two.asked()[1];
+    observe().await.unwrap();
+    assert_eq!(two.asked()[1], asked, "the master is well again");
+    // One that took a write is the master, and stays.
+    two.first.faults().inject(Fault::Unavailable);
+    two.create().await.unwrap();
+    let asked = two.asked()[0];
+    two.clock.fetch_add(600, Ordering::SeqCst);
+    observe().await.unwrap();
+    assert_eq!((two.asked()[0], two.hold()), (asked, [false, true]));
 }
 
 #[tokio::test]

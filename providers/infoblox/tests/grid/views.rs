@@ -77,6 +77,10 @@ async fn a_task_that_waits_in_one_view_is_none_of_another() {
     let waiting = on.pass(&wants(&[INSIDE])).await.unwrap();
     assert_eq!(waiting.disposition, Disposition::AwaitingApproval { task: "1".into() });
     on.grid.set_needs_approval("svc-dns", false);
+    assert_eq!(outer.held(&scope().zone).await.unwrap(), None);
+    // A task does not name the view, so another run waits for what it does not know.
+    let held = on.another(Wanted::default()).in_view("external").held(&scope().zone).await.unwrap();
+    assert_eq!(held.map(|held| (held.task, held.ours)), Some(("1".to_owned(), true)));
     let made = pass(&outer, &wants(&[OUTSIDE])).await.remove(0).unwrap();
     assert_eq!(made.disposition, Disposition::Applied);
     assert_eq!(on.zone(), None, "the task still waits");

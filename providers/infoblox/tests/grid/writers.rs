@@ -216,30 +216,6 @@ async fn whatever_we_do_every_byte_that_is_not_ours_stays() {
     }
 }
 
-#[tokio::test]
-async fn a_deletion_that_somebody_joined_meanwhile_is_made_good_with_all_that_stood_there() {
-    let on = OnGrid::with(builder().attribute("Owner"), Wanted::default());
-    on.add_zone(
-        &[(EU, "192.0.2.53")],
-        json!({"comment": "ticket 1", "extattrs": {"Owner": {"value": "dns"}}}),
-    );
-    let change = on.change(&withdraws()).await;
-    // The look-ups before the write are let in, then the other cluster joins.
-    on.grid.turns().begin(0, &[USER, "nobody"]);
-    let join = async {
-        on.grid.turns().let_in(USER, 2).await;
-        on.edit_zone(json!({"delegate_to": [{"name": EU, "address": "192.0.2.53"},
-            {"name": US, "address": "198.51.100.53"}]}));
-        on.grid.turns().leave("nobody");
-    };
-    let (receipt, ()) = tokio::join!(on.provider.apply(&change), join);
-    on.grid.turns().leave(USER);
-    receipt.unwrap();
-    assert_eq!(on.servers(), [(US.to_owned(), "198.51.100.53".to_owned())]);
-    let zone = on.zone().unwrap();
-    assert_eq!((zone.comment.as_str(), &zone.extattrs["Owner"]), ("ticket 1", &json!("dns")));
-}
-
 /// Another cluster joins between our look-up and our write. Gives what came of ours.
 async fn joined_under_way(on: &OnGrid, look_ups: usize) -> Result<(), ProviderError> {
     let change = on.change(&wants(&["192.0.2.53"])).await;

@@ -7,13 +7,13 @@ use gslb_core::history::History;
 use gslb_core::limits::Limits;
 use gslb_core::plan::plan;
 use gslb_core::ttl::Ttl;
-use gslb_mocks::wapi::Fault;
-use gslb_provider_contract::{Disposition, Observe, Provider, ProviderError, Retry};
-use gslb_provider_infoblox::{Infoblox, Operation};
+use gslb_mocks::wapi::{Account, Fault};
+use gslb_provider_contract::{Approval, Disposition, Observe, Provider, ProviderError, Retry};
+use gslb_provider_infoblox::{Credentials, Infoblox, Operation};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::stage::{EU, OnGrid, US, Wanted, builder, cluster, scope, wants, withdraws};
+use crate::stage::{EU, OnGrid, US, USER, Wanted, builder, cluster, scope, wants, withdraws};
 
 #[tokio::test]
 async fn a_create_whose_reply_is_lost_is_found_and_not_sent_again() {
@@ -53,11 +53,32 @@ async fn a_write_whose_connection_or_proxy_fails_has_an_unknown_outcome_and_is_n
 }
 
 #[tokio::test]
-async fn a_write_that_a_busy_grid_did_not_take_was_not_made() {
-    let on = OnGrid::new();
-    on.grid.faults().inject(Fault::Unavailable.on_method("POST").times(1));
-    let failed = on.pass(&wants(&["192.0.2.53"])).await.unwrap_err();
-    assert_eq!((failed.reason(), on.writes()), ("ProviderUnavailable", vec!["POST".into()]));
+async fn a_write_that_a_page_answered_is_settled_by_reading_whatever_its_status_and_not_sent_again() {
+    for status in [403, 404, 408, 418, 500, 502, 503, 504] {
+        let on = OnGrid::new();
+        // In a session, which a 403 may be the end of.
+        let create = on.change(&wants(&["192.0.2.53"])).await;
+        on.grid.faults().inject(Fault::Replaced(status).on_method("POST").times(1));
+        let receipt = on.provider.apply(&create).await.unwrap();
+        assert_eq!(receipt.disposition, Disposition::Applied, "{status}");
+        let update = on.change(&wants(&["192.0.2.54"])).await;
+        on.grid.faults().inject(Fault::Replaced(status).on_method("PUT").times(1));
+        on.provider.apply(&update).await.unwrap();
+        assert_eq!(on.writes(), ["POST", "PUT"], "{status}");
+        assert_eq!(on.servers(), [(EU.to_owned(), "192.0.2.54".to_owned())], "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_was_answered_with_a_page_and_does_not_show_has_an_unknown_outcome() {
+    for fault in [Fault::Unavailable, Fault::Forbidden, Fault::LoginPage] {
+        let on = OnGrid::new();
+        let create = on.change(&wants(&["192.0.2.53"])).await;
+        on.grid.faults().inject(fault.on_method("POST").times(1));
+        let failed = on.provider.apply(&create).await.unwrap_err();
+        assert_eq!((failed.reason(), on.writes()), ("OutcomeUnknown", vec!["POST".into()]), "{fault:?}");
+        on.pass(&wants(&["192.0.2.53"])).await.unwrap();
+    }
 }
 
 #[tokio::test]
@@ -123,6 +144,53 @@ async fn a_rejected_task_is_told_and_not_sent_again() {
         assert_eq!(refused.reason(), "Refused");
     }
     assert_eq!(on.writes().len(), 1);
+}
+
+/// [inferred]: tasks are searched for by the name of the object that they are about.
+#[tokio::test]
+async fn inferred_a_task_about_the_zone_is_found_whoever_submitted_it_while_it_waits() {
+    let on = OnGrid::with(builder().account(Account::new("alice", "x").needs_approval()), Wanted::default());
+    let zone = scope().zone;
+    let credentials = Credentials::Values { username: "alice".into(), password: "x".into() };
+    let alice = on.another(Wanted { credentials, ..Wanted::default() });
+    assert_eq!(on.provider.held(&zone).await.unwrap(), None);
+    alice.apply(&on.change(&wants(&["192.0.2.53"])).await).await.unwrap();
+    let held = on.provider.held(&zone).await.unwrap().unwrap();
+    assert_eq!((held.task.as_str(), held.by.as_deref(), held.ours), ("1", Some("alice"), false));
+    assert!(alice.held(&zone).await.unwrap().unwrap().ours);
+    on.grid.edit(|admin| admin.reject(1)).unwrap();
+    assert_eq!(on.provider.held(&zone).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_task_that_the_account_may_not_see_is_waited_for_a_day_and_not_submitted_again() {
+    let on = OnGrid::new();
+    on.grid.set_needs_approval(USER, true);
+    on.grid.set_sees_tasks(USER, false);
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    let reference = on.provider.apply(&change).await.unwrap().reference;
+    let zone = scope().zone;
+    let unseen = on.provider.approval(&zone, &reference).await.unwrap();
+    let Approval::Unseen { text } = unseen else { panic!("{unseen:?}") };
+    assert!(text.contains("as task 1, and this account sees no tasks"), "{text}");
+    on.advance(23 * 3600);
+    let receipt = on.provider.apply(&change).await.unwrap();
+    assert_eq!(receipt.disposition, Disposition::AwaitingApproval { task: "1".into() });
+    assert_eq!(on.writes(), ["POST"]);
+    on.advance(3600);
+    assert_eq!(on.provider.approval(&zone, &reference).await.unwrap(), Approval::Over);
+}
+
+#[tokio::test]
+async fn a_task_that_was_deleted_is_over_for_an_account_that_sees_tasks() {
+    let on = OnGrid::with(builder().account(Account::new("alice", "x").needs_approval()), Wanted::default());
+    on.grid.set_needs_approval(USER, true);
+    let change = on.change(&wants(&["192.0.2.53"])).await;
+    let reference = on.provider.apply(&change).await.unwrap().reference;
+    let credentials = Credentials::Values { username: "alice".into(), password: "x".into() };
+    on.another(Wanted { credentials, ..Wanted::default() }).apply(&change).await.unwrap();
+    on.grid.edit(|admin| admin.delete(&reference)).unwrap();
+    assert_eq!(on.provider.approval(&scope().zone, &reference).await.unwrap(), Approval::Over);
 }
 
 #[tokio::test]

@@ -84,6 +84,7 @@ async fn a_write_that_becomes_a_task_is_asked_after_and_never_sent_twice() {
         reference: "scheduledtask/b25lLnF1ZXVlZF90YXNrJDEy:12/PENDING".to_owned(),
         disposition: Disposition::AwaitingApproval { task: "12".to_owned() },
         read_back: None,
+        amends: vec![],
     };
     assert_eq!(receipt, awaited);
     assert_eq!(on.provider.apply(&change).await.unwrap(), awaited);

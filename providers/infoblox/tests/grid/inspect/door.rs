@@ -139,7 +139,7 @@ async fn a_wrong_password_is_told_and_never_locks_the_account() {
     };
     for _ in 0..5 {
         let again = on.another(wrong()).inspect(&[eu()]).await;
-        assert_eq!(Report::of(&again), held("tried once more after a minute"));
+        assert_eq!(Report::of(&again), held("tried once more after some minutes"));
     }
     assert_eq!(on.grid.bad_logins(), 1);
     on.advance(60);
