@@ -196,5 +196,8 @@ fn is_made(object: &ProviderChange) -> bool {
 
 fn waiting_of(object: &ProviderChange) -> Option<Waiting> {
     let verdict = &object.status.as_ref()?.outcome.verdict;
+    if verdict.result != ChangeResult::AwaitingApproval {
+        return None;
+    }
     Some(Waiting::new(change_of(&object.spec.intent)?, verdict.reference.clone()?))
 }
