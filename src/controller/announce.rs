@@ -24,9 +24,10 @@ const CONTROLLER: &str = "gslb-bridge";
 /// Longest message of a condition in characters. The API takes 32768; a sentence is read by people, and quotes what others
 /// wrote: an annotation, hundreds of hosts, an API server's answer.
 const MAX_MESSAGE: usize = 4000;
-/// Longest note in characters, one of them for the ellipsis (1024 bytes in the API, and ours may be two or three
-/// bytes wide).
-const MAX_NOTE: usize = 1000;
+/// Longest note in bytes: the API calls them characters, and counts bytes.
+const MAX_NOTE: usize = 1024;
+/// Longest name of an object (RFC 1123 as Kubernetes has it).
+const MAX_NAME: usize = 253;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Told {
@@ -104,7 +105,7 @@ impl Announcer {
     pub(crate) async fn publish(&self, events: &[Event], object: &ObjectReference) {
         for event in events {
             let now = Timestamp::now();
-            let name = format!("{}.{:x}", object.name.as_deref().unwrap_or_default(), now.as_nanosecond());
+            let name = event_name(object.name.as_deref().unwrap_or_default(), now);
             if let Err(error) = self.store(event, object, name, now).await {
                 let name = object.name.as_deref().unwrap_or_default();
                 tracing::warn!(error = %Chain(&error), name, reason = event.reason, "An event could not be stored.");
@@ -130,7 +131,7 @@ impl Announcer {
             },
             action: Some(event.action.clone()),
             event_time: Some(MicroTime(now)),
-            note: event.note.as_deref().map(|note| shortened(note, MAX_NOTE)),
+            note: event.note.as_deref().map(fitting_note),
             reason: Some(event.reason.clone()),
             regarding: Some(object.clone()),
             reporting_controller: Some(CONTROLLER.to_owned()),
@@ -219,6 +220,23 @@ fn shortened(text: &str, most: usize) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }
+}
+
+/// A text within the bytes of a note, the ellipsis among them.
+fn fitting_note(text: &str) -> String {
+    const ELLIPSIS: &str = "…";
+    match text.len() <= MAX_NOTE {
+        true => text.to_owned(),
+        false => format!("{}{ELLIPSIS}", &text[..text.floor_char_boundary(MAX_NOTE - ELLIPSIS.len())]),
+    }
+}
+
+/// A name that no other event has: that of its object, as much of it as there is room for, and the time.
+fn event_name(object: &str, now: Timestamp) -> String {
+    let time = format!(".{:x}", now.as_nanosecond());
+    let room = object.floor_char_boundary(MAX_NAME - time.len());
+    // A label must not end where the cut left a dash or a dot.
+    format!("{}{time}", object[..room].trim_end_matches(['-', '.']))
 }
 
 fn from_live(live: &[v1::Condition]) -> ToldConditions {
@@ -342,6 +360,23 @@ mod tests {
         let long = quoting(&"é".repeat(40_000));
         assert_eq!(long, format!("{}…", "é".repeat(MAX_MESSAGE)));
         assert_eq!(quoting(&long), long, "what was shortened stays");
+    }
+
+    #[test]
+    fn a_note_has_the_bytes_that_the_api_takes() {
+        assert_eq!(fitting_note(&"é".repeat(512)), "é".repeat(512));
+        assert_eq!(fitting_note(&"é".repeat(513)), format!("{}…", "é".repeat(510)));
+        assert_eq!(fitting_note(&"日".repeat(400)), format!("{}…", "日".repeat(340)));
+    }
+
+    #[test]
+    fn an_event_of_an_object_with_a_long_name_has_a_name_that_the_api_takes() {
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        assert_eq!(event_name("app", now), "app.18fae27693b40000");
+        let long = event_name(&"a".repeat(253), now);
+        assert_eq!(long, format!("{}.18fae27693b40000", "a".repeat(236)));
+        let cut = event_name(&format!("{}-.{}", "a".repeat(234), "b".repeat(17)), now);
+        assert_eq!(cut, format!("{}.18fae27693b40000", "a".repeat(234)));
     }
 
     #[test]

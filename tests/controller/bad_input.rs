@@ -191,3 +191,19 @@ async fn hosts_of_one_ingress_are_judged_alone() {
     cluster.api.apply_object(ingress("app", &[HOST], &[OWN])).unwrap();
     cluster.tells("app", "Accepted", "True", "Accepted").await;
 }
+
+/// The API counts the bytes of a note, and an event's name begins with its object's.
+#[tokio::test(start_paused = true)]
+async fn what_is_wrong_is_told_by_an_event_whatever_it_quotes_and_however_long_the_name() {
+    let cluster = Cluster::alone();
+    let name = "g".repeat(253);
+    let mut gslb = gslb(&name, round_robin());
+    gslb["metadata"]["annotations"] = json!({"k8gb.io/exposed-ip-addresses": "日本".repeat(500)});
+    cluster.api.apply_object(gslb).unwrap();
+    let _running = cluster.run();
+    let events = eventually("it is told", || {
+        let events = cluster.events("Gslb", &name);
+        (!events.is_empty()).then_some(events)
+    });
+    assert!(events.await.iter().all(|(_, note)| note.len() <= 1024));
+}

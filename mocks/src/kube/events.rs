@@ -2,7 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::kinds::Kind;
+use super::status::Cause;
+
 const NEW_FACE: &str = "events.k8s.io/v1";
+/// `NoteLengthLimit` of Kubernetes.
+const LONGEST_MESSAGE: usize = 1024;
 
 /// Names of the same field: in `v1`, in `events.k8s.io/v1`.
 const FIELDS: [(&str, &str); 7] = [
@@ -17,6 +22,15 @@ const FIELDS: [(&str, &str); 7] = [
 
 pub(super) fn is_event(object: &Value) -> bool {
     object["kind"] == "Event"
+}
+
+/// Complains of a message that `events.k8s.io` takes for too long. It calls them characters, and counts bytes.
+pub(super) fn too_long(kind: &Kind, stored: &Value) -> Option<Cause> {
+    let strict = kind.kind == "Event" && kind.group == "events.k8s.io";
+    let length = stored["message"].as_str().map_or(0, str::len);
+    (strict && length > LONGEST_MESSAGE).then(|| {
+        Cause::invalid("message", &json!(""), format!("can have at most {LONGEST_MESSAGE} characters"))
+    })
 }
 
 /// Turns an event into the face that `api_version` names; leaves it if it has that face.

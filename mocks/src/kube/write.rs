@@ -304,6 +304,7 @@ fn admit(write: &Write, object: &mut Value, before: Option<&Value>) -> Result<Ve
     warnings.extend(validate::finalizer_warnings(object, before));
     let mut causes = validate::check_metadata(object);
     causes.extend(new_finalizers_while_terminating(object, before));
+    causes.extend(events::too_long(kind, object));
     if kind.custom {
         causes.extend(kind.schema.validate(object, before));
     }
