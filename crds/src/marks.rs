@@ -81,6 +81,8 @@ pub const UNANSWERED_HOSTS: &str = "gslb-bridge.io/hosts";
 /// Our annotation of an application DNSEndpoint: the last accepted strategy as JSON, which goes on while an
 /// edit of the Gslb is invalid.
 pub const ACCEPTED_STRATEGY: &str = "gslb-bridge.io/accepted-strategy";
+/// Annotations of an application DNSEndpoint that nobody but us writes: each that we write has one of them.
+pub const OURS: [&str; 2] = [UNANSWERED_HOSTS, ACCEPTED_STRATEGY];
 /// Our annotation of a ZoneDelegation: with the value [`TRUE`] the zone is delegated although records of its parent zone
 /// disappear from DNS by that.
 pub const ADOPT_HIDDEN_RECORDS: &str = "gslb-bridge.io/adopt-hidden-records";

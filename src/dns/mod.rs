@@ -5,7 +5,7 @@
 //! 1. [`input`], [`order`], `key`, [`snapshot`]: what is served.
 //! 2. [`decide`], [`fit`]: what one question gets.
 //! 3. [`handler`], [`server`], [`metrics`], [`status`]: sockets and pages.
-//! 4. [`settings`], [`observe`], [`shelf`], [`watch`]: from the cluster's objects to a snapshot.
+//! 4. [`settings`], [`observe`], [`shelf`], [`leaving`], [`watch`]: from the cluster's objects to a snapshot.
 //! 5. [`file`], [`daemon`]: across restarts, and all of it together.
 
 pub mod daemon;
@@ -15,6 +15,7 @@ pub mod fit;
 pub mod handler;
 pub mod input;
 mod key;
+pub mod leaving;
 pub mod metrics;
 pub mod observe;
 pub mod order;

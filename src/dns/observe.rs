@@ -11,9 +11,9 @@ use gslb_core::name::DomainName;
 use gslb_core::published::EmptyAnswer;
 use gslb_core::ttl::Ttl;
 use gslb_core::zone::{Zone, announced_host, local_targets_name};
-use gslb_crds::{DnsEndpoint, Endpoint, ZoneDelegation};
+use gslb_crds::{DnsEndpoint, Endpoint, ZoneDelegation, marks};
 use jiff::Timestamp;
-use kube::Resource;
+use kube::{Resource, ResourceExt};
 
 use super::input::{HostInput, Inputs, SetData, SetInput, ZoneInput};
 use super::order::Order;
@@ -37,6 +37,8 @@ pub struct Claim {
 pub struct Published {
     claim: Claim,
     hosts: Vec<Arc<HostInput>>,
+    /// A controller of ours wrote it.
+    ours: bool,
     problems: Vec<String>,
 }
 
@@ -68,7 +70,20 @@ impl Published {
         for problem in &mut problems {
             *problem = format!("DNSEndpoint {}: {problem}", claim.object);
         }
-        Self { claim, hosts: hosts.into_values().map(Arc::new).collect(), problems }
+        let ours = marks::OURS.iter().any(|mark| object.annotations().contains_key(*mark));
+        Self { claim, hosts: hosts.into_values().map(Arc::new).collect(), ours, problems }
+    }
+
+    /// Whether a controller of ours wrote the object: it names a host as long as there is one.
+    pub fn is_ours(&self) -> bool {
+        self.ours
+    }
+
+    /// The hosts that a later reading of the object does not name.
+    pub fn hosts_without(&self, later: Option<&Self>) -> impl Iterator<Item = &Arc<HostInput>> {
+        let named: BTreeSet<&DomainName> =
+            later.iter().flat_map(|later| &later.hosts).map(|host| &host.owner_name).collect();
+        self.hosts.iter().filter(move |host| !named.contains(&host.owner_name))
     }
 
     /// Takes over the hosts that are equal in an earlier reading of the object, so that what was built from them

@@ -47,8 +47,12 @@ pub struct Shelf<K: Readable> {
     held: BTreeMap<String, Held<K::Reading>>,
     /// What a list has brought so far; it replaces `held` once it is complete.
     incoming: BTreeMap<String, Held<K::Reading>>,
+    replaced: Vec<Replaced<K::Reading>>,
     synced: bool,
 }
+
+/// A reading of an object, and the one that took its place, unless the object is gone.
+pub type Replaced<R> = (Arc<R>, Option<Arc<R>>);
 
 #[derive(Debug, PartialEq)]
 struct Held<R> {
@@ -60,7 +64,7 @@ struct Held<R> {
 
 impl<K: Readable> Default for Shelf<K> {
     fn default() -> Self {
-        Self { held: BTreeMap::new(), incoming: BTreeMap::new(), synced: false }
+        Self { held: BTreeMap::new(), incoming: BTreeMap::new(), replaced: Vec::new(), synced: false }
     }
 }
 
@@ -76,19 +80,42 @@ impl<K: Readable> Shelf<K> {
             Event::InitDone => {
                 let listed = std::mem::take(&mut self.incoming);
                 let changed = !self.synced || self.held != listed;
-                self.held = listed;
+                let before = std::mem::replace(&mut self.held, listed);
+                for (name, held) in before {
+                    self.note_replaced(&name, held);
+                }
                 self.synced = true;
                 return changed;
             }
             Event::Apply(object) => {
                 let (name, held) = self.read(object);
                 let changed = self.held.get(&name) != Some(&held);
-                self.held.insert(name, held);
+                if let Some(before) = self.held.insert(name.clone(), held) {
+                    self.note_replaced(&name, before);
+                }
                 return changed;
             }
-            Event::Delete(object) => return self.held.remove(&object_name(object.meta())).is_some(),
+            Event::Delete(object) => {
+                let name = object_name(object.meta());
+                let Some(before) = self.held.remove(&name) else { return false };
+                self.note_replaced(&name, before);
+                return true;
+            }
         }
         false
+    }
+
+    fn note_replaced(&mut self, name: &str, before: Held<K::Reading>) {
+        let Some(before) = before.reading else { return };
+        let after = self.held.get(name).and_then(|held| held.reading.clone());
+        if after.as_ref().is_none_or(|after| !Arc::ptr_eq(after, &before)) {
+            self.replaced.push((before, after));
+        }
+    }
+
+    /// Readings that are no more since this was asked last.
+    pub fn take_replaced(&mut self) -> Vec<Replaced<K::Reading>> {
+        std::mem::take(&mut self.replaced)
     }
 
     /// An object that cannot be read keeps what it said before: an invalid edit never stops what is served.

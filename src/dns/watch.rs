@@ -18,6 +18,7 @@ use tokio::sync::watch::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::input::Inputs;
+use super::leaving::{Leaving, answer_on};
 use super::metrics::Metrics;
 use super::observe::compose;
 use super::settings::DnsSettings;
@@ -59,6 +60,7 @@ enum Word {
 struct World {
     endpoints: Shelf<DnsEndpoint>,
     zones: Shelf<ZoneDelegation>,
+    leaving: Leaving,
     /// Kinds whose watch does not work at the moment.
     failing: BTreeSet<&'static str>,
     /// Sentences that have been logged and still hold.
@@ -73,9 +75,11 @@ pub async fn follow(client: Client, settings: Arc<DnsSettings>, outlets: Outlets
         let batch = tokio::select! {
             () = stop.cancelled() => return,
             batch = words.next() => batch,
+            () = at(world.leaving.next()) => Some(Vec::new()),
         };
         let Some(batch) = batch else { return };
-        let changed = world.take(batch, &outlets.metrics);
+        // Nothing was said: a host has left.
+        let changed = batch.is_empty() | world.take(batch, &outlets.metrics);
         outlets.status.set_watching(world.failing.is_empty() && world.synced());
         if !changed || !world.synced() {
             continue;
@@ -86,6 +90,14 @@ pub async fn follow(client: Client, settings: Arc<DnsSettings>, outlets: Outlets
             () = stop.cancelled() => return,
             () = tokio::time::sleep(started.elapsed() * BUILD_SHARE) => {}
         }
+    }
+}
+
+/// Comes at this time, or never.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -138,6 +150,11 @@ impl World {
                 }
             }
         }
+        let now = Instant::now();
+        for (before, after) in self.endpoints.take_replaced() {
+            self.leaving.note(&before, after.as_deref(), now);
+        }
+        drop(self.zones.take_replaced());
         changed
     }
 
@@ -156,8 +173,10 @@ impl World {
     async fn publish(&mut self, settings: &Arc<DnsSettings>, outlets: &Outlets) {
         let (settings, previous) = (Arc::clone(settings), outlets.snapshot.load_full());
         let (zones, endpoints) = (self.zones.readings(), self.endpoints.readings());
+        let leaving = self.leaving.hosts(Instant::now());
         let built = tokio::task::spawn_blocking(move || {
-            let (inputs, problems) = compose(&settings, &zones, &endpoints);
+            let (mut inputs, problems) = compose(&settings, &zones, &endpoints);
+            answer_on(&mut inputs, leaving);
             let snapshot = Snapshot::build(&inputs, Source::Watch, &previous);
             (inputs, problems, snapshot)
         });

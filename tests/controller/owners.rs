@@ -71,6 +71,30 @@ async fn records_that_were_left_behind_belong_to_the_next_gslb_of_their_name() {
     is_served(&cluster).await;
 }
 
+/// Garbage collection may take seconds to take them away, and their hosts would be nowhere then.
+#[tokio::test(start_paused = true)]
+async fn records_of_a_gslb_that_was_deleted_belong_to_the_next_one_of_its_name() {
+    let twin: fn(Value) -> Value = legacy;
+    for group in [std::convert::identity, twin] {
+        let cluster = Cluster::alone();
+        application(&cluster.api, "app", &[HOST]);
+        let first = cluster.api.apply_object(group(gslb("app", round_robin()))).unwrap();
+        let _running = cluster.run();
+        belongs_to(&cluster, &first).await;
+        let before = endpoint(&cluster, "app").unwrap()["metadata"]["uid"].clone();
+        cluster.api.hold_garbage();
+        let version = first["apiVersion"].as_str().unwrap();
+        cluster.api.delete(version, "Gslb", "web", "app").unwrap();
+        let next = cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+        belongs_to(&cluster, &next).await;
+        cluster.tells("app", "Ready", "True", "Ready").await;
+        assert_eq!(endpoint(&cluster, "app").unwrap()["metadata"]["uid"], before, "it never went");
+        let told = cluster.events("Gslb", "app");
+        assert!(told.iter().all(|(reason, _)| reason != "DNSEndpointForeign"), "{told:?}");
+        is_served(&cluster).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn records_that_are_deleted_before_their_creation_is_answered_come_back() {
     let cluster = Cluster::alone();

@@ -57,11 +57,23 @@ async fn world(definitions: &str) -> World {
 
 impl World {
     fn publish(&self, name: &str, endpoints: Value) {
+        self.put(name, &json!({}), &endpoints);
+    }
+
+    /// As the controller writes it.
+    fn publish_ours(&self, name: &str, endpoints: &Value) {
+        self.put(name, &json!({ "gslb-bridge.io/accepted-strategy": r#"{"type":"roundRobin"}"# }), endpoints);
+    }
+
+    fn put(&self, name: &str, annotations: &Value, endpoints: &Value) {
         self.api
             .put_object(json!({
                 "apiVersion": "externaldns.k8s.io/v1alpha1",
                 "kind": "DNSEndpoint",
-                "metadata": { "namespace": "default", "name": name, "labels": { "k8gb.io/dnstype": "local" } },
+                "metadata": {
+                    "namespace": "default", "name": name, "annotations": annotations,
+                    "labels": { "k8gb.io/dnstype": "local" },
+                },
                 "spec": { "endpoints": endpoints },
             }))
             .unwrap();
@@ -162,6 +174,32 @@ async fn objects_are_served_as_they_come_and_go() {
     world.api.delete("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "default", "app").unwrap();
     server.until_names(0).await;
     assert_eq!(ask(server.dns, APP, RecordType::A).await, "Non-Existent Domain ");
+    server.end().await;
+}
+
+/// A resolver would keep the denial for the negative TTL.
+#[tokio::test]
+async fn a_host_that_moves_from_one_object_to_another_is_not_denied_in_between() {
+    const OTHER: &str = "other.cloud.example.com.";
+    let world = world(&gslb_crds::yaml()).await;
+    world.delegate("cloud.example.com");
+    let app = |target| a("app.cloud.example.com", target);
+    let other = a("other.cloud.example.com", "192.0.2.9");
+    world.publish_ours("one", &json!([app("192.0.2.1"), other]));
+    let mut server = Started::new(settings(), world.client.clone()).await;
+    server.until_names(4).await;
+
+    world.publish_ours("one", &json!([a("other.cloud.example.com", "192.0.2.10")]));
+    server.until(|inputs| format!("{:?}", inputs.hosts).contains("192.0.2.10")).await;
+    assert_eq!(ask(server.dns, APP, RecordType::A).await, "No Error 192.0.2.1", "no object names it");
+    world.publish_ours("two", &json!([app("192.0.2.2")]));
+    server.until(|inputs| format!("{:?}", inputs.hosts).contains("192.0.2.2")).await;
+    assert_eq!(ask(server.dns, APP, RecordType::A).await, "No Error 192.0.2.2");
+
+    world.api.delete("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "default", "one").unwrap();
+    server.until_names(2).await;
+    assert_eq!(ask(server.dns, OTHER, RecordType::A).await, "Non-Existent Domain ", "nobody took it");
+    assert_eq!(ask(server.dns, APP, RecordType::A).await, "No Error 192.0.2.2");
     server.end().await;
 }
 

@@ -85,8 +85,10 @@ impl Store {
     /// Takes an object out for good and looks after those that depended on it.
     pub(super) fn remove(&mut self, place: &Place, key: &Key, last: Option<Value>) {
         let Some(gone) = self.take(place, key, last) else { return };
-        for (place, dependent) in self.dependents_of(&gone.uid) {
-            self.lost_owner(&place, &dependent, &gone.uid);
+        if !self.holds_garbage {
+            for (place, dependent) in self.dependents_of(&gone.uid) {
+                self.lost_owner(&place, &dependent, &gone.uid);
+            }
         }
         for owner in &gone.owners {
             self.release_foreground(owner);
@@ -96,7 +98,7 @@ impl Store {
 
     /// Kubernetes collects an object whose owners have all gone, even when they had gone before it was written.
     pub(super) fn collect_if_orphaned(&mut self, kind: &Kind, key: &Key) {
-        let Some(stored) = self.get(kind, key) else { return };
+        let Some(stored) = self.get(kind, key).filter(|_| !self.holds_garbage) else { return };
         let value = stored.value();
         // An owner of a kind that is not served here cannot be looked up, so it counts as alive.
         let known = object::owner_references(&value).all(|owner| {

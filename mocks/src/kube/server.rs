@@ -156,6 +156,12 @@ impl ApiServer {
         self.with_store(Store::compact);
     }
 
+    /// From now on the garbage collector is behind: what belongs to objects that are gone stays. A real one may need
+    /// seconds.
+    pub fn hold_garbage(&self) {
+        self.with_store(|store| store.holds_garbage = true);
+    }
+
     /// The resource version of the last change.
     pub fn revision(&self) -> u64 {
         self.with_store(|store| store.revision())

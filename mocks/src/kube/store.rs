@@ -98,6 +98,8 @@ pub(super) struct Store {
     dependents: HashMap<String, BTreeSet<(Place, Key)>>,
     /// Changes kept for each collection.
     window: usize,
+    /// The garbage collector is slow: dependents outlive their owners.
+    pub(super) holds_garbage: bool,
 }
 
 impl Store {
@@ -109,6 +111,7 @@ impl Store {
             places: HashMap::new(),
             dependents: HashMap::new(),
             window,
+            holds_garbage: false,
         }
     }
 

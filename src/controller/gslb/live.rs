@@ -23,8 +23,6 @@ const DNS_TYPE_KEYS: [&str; 2] = [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY];
 /// Annotations that are ours.
 const ANNOTATIONS: [&str; 4] =
     [marks::DNS_TYPE, marks::DNS_TYPE_LEGACY, marks::UNANSWERED_HOSTS, marks::ACCEPTED_STRATEGY];
-/// Those of them that nobody else writes.
-const OURS: [&str; 2] = [marks::UNANSWERED_HOSTS, marks::ACCEPTED_STRATEGY];
 
 /// What counts of a DNSEndpoint.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +51,7 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    fn read(metadata: &ObjectMeta) -> Option<Self> {
+    pub(crate) fn read(metadata: &ObjectMeta) -> Option<Self> {
         let owner = controlling(metadata)?;
         let gslb = is_of_a_gslb(metadata).then(|| owner.api_version.split('/').next().and_then(Group::parse));
         Some(Self { uid: owner.uid.clone(), group: gslb.flatten() })
@@ -109,7 +107,7 @@ impl EndpointFacts {
     }
 }
 
-fn controlling(metadata: &ObjectMeta) -> Option<&OwnerReference> {
+pub(super) fn controlling(metadata: &ObjectMeta) -> Option<&OwnerReference> {
     metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
@@ -119,7 +117,7 @@ fn is_of_a_gslb(metadata: &ObjectMeta) -> bool {
 
 fn is_marked(metadata: &ObjectMeta) -> bool {
     let annotations = metadata.annotations.as_ref();
-    annotations.is_some_and(|annotations| OURS.iter().any(|key| annotations.contains_key(*key)))
+    annotations.is_some_and(|annotations| marks::OURS.iter().any(|key| annotations.contains_key(*key)))
 }
 
 fn is_left_behind(metadata: &ObjectMeta) -> bool {

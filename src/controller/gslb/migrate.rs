@@ -300,7 +300,7 @@ fn created_by_us() -> PostParams {
 }
 
 /// Changes metadata of exactly the object that was read.
-async fn edit<K, R>(api: &Api<K>, read: &R, mut metadata: Value) -> kube::Result<K>
+pub(super) async fn edit<K, R>(api: &Api<K>, read: &R, mut metadata: Value) -> kube::Result<K>
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
     R: ResourceExt,
@@ -312,7 +312,7 @@ where
     in_time(api.patch(&read.name_any(), &params, &patch)).await
 }
 
-fn api<K>(context: &Context, key: &Key) -> Api<K>
+pub(super) fn api<K>(context: &Context, key: &Key) -> Api<K>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
 {

@@ -5,6 +5,7 @@ pub(crate) mod apply;
 pub(crate) mod embedded;
 pub(crate) mod group;
 pub(crate) mod ingress_writes;
+mod inherit;
 pub(crate) mod live;
 pub(crate) mod migrate;
 pub(crate) mod observe;
@@ -101,7 +102,10 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     } else {
         apply::Applied::Twin
     };
-    if applied == apply::Applied::Foreign && is_handed_over(&seen, &twins, now) {
+    if applied == apply::Applied::Foreign
+        && (is_handed_over(&seen, &twins, now)
+            || inherit::inherit(context, gslb, seen.endpoint.as_ref()).await?)
+    {
         return Ok(Action::requeue(HAND_OVER_PAUSE));
     }
     let told = report::report(context, gslb, &seen, &publication, &applied, now).await?;
