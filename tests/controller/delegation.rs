@@ -365,3 +365,31 @@ async fn the_younger_of_two_zones_with_one_dashed_name_is_refused() {
     })
     .await;
 }
+
+/// Nothing else would say why the zone is not delegated.
+#[tokio::test(start_paused = true)]
+async fn a_zone_whose_object_name_another_zone_has_is_told_and_created_once_that_is_gone() {
+    let cluster = Cluster::alone();
+    let zone = |name: &str, zone: &str| {
+        json!({
+            "apiVersion": "k8gb.io/v1beta1", "kind": "ZoneDelegation", "metadata": {"name": name},
+            "spec": {"loadBalancedZone": zone, "parentZone": "example.com", "dnsZoneNegTTL": 30},
+        })
+    };
+    cluster.api.apply_object(zone("cloud-example-com", "other.example.com")).unwrap();
+    let _running = cluster.run();
+    let told = eventually("it is told", || {
+        let mut events = cluster.events("ZoneDelegation", "cloud-example-com").into_iter();
+        events.find_map(|(reason, note)| (reason == "NameTaken").then_some(note))
+    });
+    assert_eq!(
+        told.await,
+        "zone cloud.example.com of DNS_ZONES gets no ZoneDelegation while this one of another zone has its name; create one for cloud.example.com under another name, or delete this one"
+    );
+    cluster.api.delete("k8gb.io/v1beta1", "ZoneDelegation", "", "cloud-example-com").unwrap();
+    eventually("the zone has its object", || {
+        let object = cluster.api.get("k8gb.io/v1beta1", "ZoneDelegation", "", "cloud-example-com")?;
+        (object["spec"]["loadBalancedZone"] == "cloud.example.com").then_some(())
+    })
+    .await;
+}
