@@ -102,10 +102,7 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     } else {
         apply::Applied::Twin
     };
-    if applied == apply::Applied::Foreign
-        && (is_handed_over(&seen, &twins, now)
-            || inherit::inherit(context, gslb, seen.endpoint.as_ref()).await?)
-    {
+    if applied == apply::Applied::Foreign && changes_hands(context, gslb, &seen, &twins, now).await? {
         return Ok(Action::requeue(HAND_OVER_PAUSE));
     }
     let told = report::report(context, gslb, &seen, &publication, &applied, now).await?;
@@ -168,7 +165,18 @@ pub(crate) fn unreadable(group: Group) -> &'static str {
     }
 }
 
-/// Whether the records are still those of the retired twin, and about to be handed over: that is no trouble yet.
+/// Whether the records of somebody else are about to be this Gslb's: that is no trouble yet.
+async fn changes_hands(
+    context: &Context,
+    gslb: Served<'_>,
+    seen: &observe::Seen<'_>,
+    twins: &Twins,
+    now: Timestamp,
+) -> kube::Result<bool> {
+    Ok(is_handed_over(seen, twins, now) || inherit::inherit(context, gslb, seen.endpoint.as_ref()).await?)
+}
+
+/// Whether the records are still those of the retired twin, and about to be handed over.
 fn is_handed_over(seen: &observe::Seen<'_>, twins: &Twins, now: Timestamp) -> bool {
     let owner = seen.endpoint.as_ref().and_then(|facts| facts.owner.as_ref());
     owner.is_some_and(|owner| owner.group == Some(Group::Legacy))
