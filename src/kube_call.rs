@@ -1,7 +1,7 @@
 //! A deadline for calls of the Kubernetes API.
 //!
-//! The client has none, because a quiet watch is no fault. A call must end: a connection that swallows packets
-//! would hold its pass, and with it every later change of the object, for ever.
+//! That of the client is long, because a quiet watch is no fault. A call must end: a connection that swallows packets
+//! would hold its pass, and with it every later change of the object.
 
 use std::future::Future;
 use std::time::Duration;

@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod dns;
 pub mod health;
 mod kube_call;
+mod kube_client;
 pub mod metrics;
 mod peer;
 pub mod providers;

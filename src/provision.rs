@@ -20,7 +20,7 @@ use crate::config::{
     Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings, read_file,
 };
 use crate::controller::write::FIELD_MANAGER;
-use crate::kube_call::said;
+use crate::kube_call::{in_time, said};
 use crate::metrics::Metrics;
 use crate::providers::Providers;
 
@@ -164,7 +164,7 @@ impl LoginMemory for ClusterMemory {
             body["metadata"]["resourceVersion"] = version.into();
         }
         let params = PatchParams::apply(&self.field_manager).force();
-        let patched = self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body)).await;
+        let patched = in_time(self.api.patch(LOGIN_MEMORY, &params, &Patch::Apply(&body))).await;
         patched.map_err(|error| said(&error))?;
         Ok(())
     }
@@ -173,7 +173,7 @@ impl LoginMemory for ClusterMemory {
 impl ClusterMemory {
     /// The record, and the version of the ConfigMap if there is one.
     async fn read(&self) -> Result<(Option<LoginRecord>, Option<String>), BoxError> {
-        let stored = self.api.get_opt(LOGIN_MEMORY).await.map_err(|error| said(&error))?;
+        let stored = in_time(self.api.get_opt(LOGIN_MEMORY)).await.map_err(|error| said(&error))?;
         let Some(stored) = stored else { return Ok((None, None)) };
         let record = stored.data.as_ref().and_then(|data| data.get(&self.record));
         let record = record.map(|record| serde_json::from_str(record)).transpose()?;

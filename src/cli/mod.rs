@@ -26,6 +26,7 @@ use kube::{Client, Config};
 
 use self::printer::Printer;
 use crate::config::{BadConfiguration, EXIT_CODE, masked_url};
+use crate::kube_client;
 
 /// Global load balancing for Kubernetes over the DNS that a company already runs.
 #[derive(Debug, Parser)]
@@ -161,7 +162,7 @@ impl Connection {
     async fn client(self) -> anyhow::Result<Client> {
         let config = self.config().await.and_then(proxied);
         let config = config.context(BadConfiguration("cannot use the kubeconfig"))?;
-        Client::try_from(config).context(BadConfiguration("cannot use the kubeconfig"))
+        kube_client::client(config).context(BadConfiguration("cannot use the kubeconfig"))
     }
 
     async fn config(self) -> anyhow::Result<Config> {

@@ -26,6 +26,7 @@ use super::zone_delegation::live::ZoneFacts;
 
 use super::gslb::group::{ByGroup, Id};
 use super::{Trigger, Triggers, annotated, gslb, kinds, zone_delegation};
+use crate::kube_client::watching;
 use crate::watch_retry::Pauses;
 use gslb_core::delegation::is_object_name;
 use gslb_core::group::Group;
@@ -405,12 +406,15 @@ fn stream_with<K>(
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
-    let config = watcher::Config::default().page_size(PAGE);
-    watcher(Api::<K>::all(context.client.clone()), config).backoff(Pauses::up_to(longest_pause)).modify(
-        |object| {
-            // Nobody reads them, and they may be larger than the rest.
-            object.managed_fields_mut().clear();
-            object.annotations_mut().remove(marks::LAST_APPLIED);
-        },
-    )
+    let (config, metrics) = (watching().page_size(PAGE), context.metrics.clone());
+    let count = move |event: &watcher::Result<Event<K>>| match event {
+        Err(error) if !is_not_installed(error) => metrics.watch_failed(&K::kind(&())),
+        _ => {}
+    };
+    let events = watcher(Api::<K>::all(context.client.clone()), config).inspect(count);
+    events.backoff(Pauses::up_to(longest_pause)).modify(|object| {
+        // Nobody reads them, and they may be larger than the rest.
+        object.managed_fields_mut().clear();
+        object.annotations_mut().remove(marks::LAST_APPLIED);
+    })
 }

@@ -27,6 +27,7 @@ use super::facts::referent::{Optional, OptionalFacts};
 use super::facts::{gateway, istio};
 use super::inputs::{PAGE, wake, wake_dependents};
 use super::registry::Dependency;
+use crate::kube_client::watching;
 use crate::watch_retry::Pauses;
 
 /// Longest pause before a kind is tried again. With jitter of as much again: one that is installed later is noticed
@@ -203,6 +204,9 @@ fn note(
         Err(error) => Some(error),
     };
     let why = error.map(why);
+    if why == Some(Unread::NotRead) {
+        context.metrics.watch_failed(watched.kind.kind());
+    }
     if !watched.note(why.clone(), context.now()) {
         return;
     }
@@ -242,7 +246,7 @@ fn stream(
         plural: kind.plural().to_owned(),
     };
     let api: Api<DynamicObject> = Api::all_with(context.client.clone(), &resource);
-    watcher(api, watcher::Config::default().page_size(PAGE)).backoff(Pauses::up_to(LAST_RETRY))
+    watcher(api, watching().page_size(PAGE)).backoff(Pauses::up_to(LAST_RETRY))
 }
 
 fn facts(kind: ObjectKind, object: DynamicObject) -> OptionalFacts {

@@ -25,6 +25,7 @@ use super::settings::DnsSettings;
 use super::shelf::{Readable, Shelf};
 use super::snapshot::{Snapshot, Source};
 use super::status::Status;
+use crate::kube_client::watching;
 use crate::watch_retry::Pauses;
 
 /// Events that are ready are taken together, up to this number, so that a burst costs one build.
@@ -103,8 +104,8 @@ async fn at(time: Option<Instant>) {
 
 fn words(client: &Client) -> BoxStream<'static, Word> {
     let local = format!("{}={}", marks::DNS_TYPE, marks::DNS_TYPE_LOCAL);
-    let endpoints = watch::<DnsEndpoint>(client, watcher::Config::default().labels(&local), Word::Endpoints);
-    let zones = watch::<ZoneDelegation>(client, watcher::Config::default(), Word::Zones);
+    let endpoints = watch::<DnsEndpoint>(client, watching().labels(&local), Word::Endpoints);
+    let zones = watch::<ZoneDelegation>(client, watching(), Word::Zones);
     stream::select(endpoints, zones).boxed()
 }
 

@@ -68,6 +68,11 @@ struct Calls {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Watched {
+    kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RuntimeInfo {
     namespace: String,
     k8gb_version: &'static str,
@@ -87,6 +92,7 @@ pub(crate) struct Metrics {
     host_records: Family<Held, Gauge>,
     changes: Family<Change, Counter>,
     calls: Family<Calls, Counter>,
+    watch_failures: Family<Watched, Counter>,
     zone_updates: Family<Object, Counter>,
     zone_update_errors: Family<Object, Counter>,
     gslbs: Gslbs,
@@ -111,6 +117,7 @@ impl Metrics {
             host_records: Family::default(),
             changes: Family::default(),
             calls: Family::default(),
+            watch_failures: Family::default(),
             zone_updates: counter(),
             zone_update_errors: counter(),
             gslbs: Gslbs::new(placeholder, geo_tag.to_string()),
@@ -129,6 +136,7 @@ impl Metrics {
         register(registry, &catalog::HOST_RECORDS, metrics.host_records.clone());
         register(registry, &catalog::CHANGES, metrics.changes.clone());
         register(registry, &catalog::CALLS, metrics.calls.clone());
+        register(registry, &catalog::WATCH_FAILURES, metrics.watch_failures.clone());
         metrics
     }
 
@@ -140,6 +148,11 @@ impl Metrics {
     /// A pass over a Gslb failed.
     pub(crate) fn pass_failed(&self, namespace: &str, name: &str) {
         self.errors.get_or_create(&object(namespace, name)).inc();
+    }
+
+    /// A list or watch of a kind failed.
+    pub(crate) fn watch_failed(&self, kind: &str) {
+        self.watch_failures.get_or_create(&Watched { kind: kind.to_owned() }).inc();
     }
 
     /// What the latest pass over a Gslb counted.

@@ -38,6 +38,7 @@ fn figures() -> Figures {
 fn every_metric_is_in_the_catalog_with_its_labels() {
     let (registry, metrics) = metrics();
     metrics.of_grid("infoblox").on_call(Operation::ZoneRead, true, Duration::from_millis(5));
+    metrics.watch_failed("Service");
     metrics.view_entered("us", "Answered");
     let zone = DomainName::parse("cloud.example.com").unwrap();
     metrics.records_seen(&zone, &GeoTag::parse("eu").unwrap(), &ZoneRecords::new());

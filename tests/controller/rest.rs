@@ -1,5 +1,7 @@
 //! What the controller does when nothing happens, and when the API server does not work.
 
+use std::collections::BTreeMap;
+
 use gslb_mocks::kube::{Failure, Fault, Matcher};
 use serde_json::{Value, json};
 
@@ -197,4 +199,43 @@ async fn a_lost_answer_of_the_api_server_leads_to_rest() {
     cluster.settle().await;
     pass(100).await;
     assert_eq!(cluster.writes(), []);
+}
+
+/// Each kind that is watched, and how often a watch of it was begun.
+fn watches(cluster: &Cluster) -> BTreeMap<String, usize> {
+    let mut begun = BTreeMap::new();
+    for entry in cluster.api.journal().entries().into_iter().filter(|entry| entry.verb == "watch") {
+        *begun.entry(format!("{}.{}", entry.resource, entry.group)).or_default() += 1;
+    }
+    begun
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_falls_silent_is_begun_anew_within_a_minute() {
+    let cluster = Cluster::alone();
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    let before = watches(&cluster);
+    cluster.api.faults().freeze_watches(true);
+    pass(60).await;
+    let after = watches(&cluster);
+    let silent: Vec<&String> = before.keys().filter(|kind| after[*kind] <= before[*kind]).collect();
+    assert_eq!((before.len() > 6, silent), (true, vec![]), "{before:?}, {after:?}");
+}
+
+/// A kind that is not installed, as the legacy one here, is no failure.
+#[tokio::test(start_paused = true)]
+async fn a_list_or_watch_that_fails_is_counted_by_its_kind() {
+    let mut crds = gslb_crds::all();
+    crds.retain(|crd| crd.spec.group != "k8gb.absa.oss");
+    let crds: Vec<String> = crds.iter().map(|crd| json!(crd).to_string()).collect();
+    let cluster = Cluster::with_crds(&crds.join("\n---\n"));
+    cluster.api.faults().fail(Matcher::new("list", "", "services"), 503, 2);
+    let running = cluster.run();
+    cluster.zone_tells("Accepted", "True", "Accepted").await;
+    let text = running.metrics();
+    let counted = text.lines().filter(|line| line.starts_with("gslb_bridge_watch_failures_total{"));
+    assert_eq!(counted.collect::<Vec<_>>(), ["gslb_bridge_watch_failures_total{kind=\"Service\"} 2"]);
 }

@@ -202,3 +202,22 @@ async fn a_task_that_the_account_may_not_see_is_waited_for_and_told() {
     pass(3600).await;
     assert_eq!((provider.tasks(), results(&cluster)), (1, vec!["AwaitingApproval".into()]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_zone_delegation_made_anew_waits_for_no_hidden_task_of_the_one_before_it() {
+    let (cluster, provider) = (Cluster::alone(), Held::new());
+    let running = cluster.run_with(provider.run());
+    cluster.zone_tells("InSync", "False", "WaitingForApproval").await;
+    *provider.verdict.lock().unwrap() = Some(Approval::Unseen { text: "this account sees no tasks".into() });
+    cluster.api.delete("k8gb.io/v1beta1", "ZoneDelegation", "", "cloud-example-com").unwrap();
+    eventually("it is gone", || cluster.zone().is_null().then_some(())).await;
+    running.stop().await;
+    // One that can be seen is waited for, whoever asked for it.
+    *provider.found.lock().unwrap() = Some(task("gslb", true));
+    let _running = cluster.run_with(provider.run());
+    cluster.zone_tells("InSync", "False", "WaitingForApproval").await;
+    pass(120).await;
+    assert_eq!(provider.tasks(), 1);
+    *provider.found.lock().unwrap() = None;
+    eventually("it is submitted anew", || (provider.tasks() == 2).then_some(())).await;
+}

@@ -165,7 +165,7 @@ impl Store {
         let mut finalizers = object::finalizers(&value);
         let waits =
             object::is_terminating(&value) && finalizers.iter().any(|finalizer| finalizer == FOREGROUND);
-        if !waits || self.dependents_of(uid).iter().any(|(place, key)| self.blocks(place, key, uid)) {
+        if !waits || self.each_dependent_of(uid).any(|(place, key)| self.blocks(place, key, uid)) {
             return;
         }
         finalizers.retain(|finalizer| finalizer != FOREGROUND);
@@ -189,7 +189,7 @@ impl Store {
         let place = (String::new(), "namespaces".to_owned());
         let key = Key::new("", namespace);
         let Some(stored) = self.get_at(&place, &key) else { return };
-        if object::is_terminating(&stored.value()) && self.content_of(namespace).is_empty() {
+        if object::is_terminating(&stored.value()) && self.is_empty(namespace) {
             self.remove(&place, &key, None);
         }
     }

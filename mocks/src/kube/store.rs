@@ -141,7 +141,12 @@ impl Store {
     }
 
     pub(super) fn dependents_of(&self, uid: &str) -> Vec<(Place, Key)> {
-        self.dependents.get(uid).into_iter().flatten().cloned().collect()
+        self.each_dependent_of(uid).cloned().collect()
+    }
+
+    /// Without a copy: for questions that the first few answer.
+    pub(super) fn each_dependent_of(&self, uid: &str) -> impl Iterator<Item = &(Place, Key)> {
+        self.dependents.get(uid).into_iter().flatten()
     }
 
     /// All objects in a namespace, of every kind.
@@ -150,8 +155,12 @@ impl Store {
         all.flat_map(|(place, collection)| {
             collection.list(namespace).map(|object| (place.clone(), object.key.clone()))
         })
-        .filter(|(_, key)| key.namespace == namespace)
         .collect()
+    }
+
+    /// Whether a namespace holds nothing. Asked after each deletion in it, so without a look at what is left.
+    pub(super) fn is_empty(&self, namespace: &str) -> bool {
+        self.collections.values().all(|collection| collection.list(namespace).next().is_none())
     }
 
     /// Stores `value`, which is in the stored version, under the next resource version.

@@ -23,6 +23,8 @@ use super::write::from_stored;
 
 /// As kube-apiserver: about one bookmark a minute.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// As kube-apiserver: how long before its end a watch gets a bookmark, so that the next one goes on from the present.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// Changes taken under one lock, so that a watch far behind does not hold it for long.
 const BATCH: usize = 256;
 
@@ -157,7 +159,7 @@ impl Watcher {
             pending,
             position: if start.initial_events { revision } else { position },
             bookmarks: query.flag("allowWatchBookmarks"),
-            next_bookmark: now + BOOKMARK_EVERY,
+            next_bookmark: next_bookmark(now, now + start.timeout),
             deadline: now + start.timeout,
             finished: false,
         })
@@ -199,10 +201,11 @@ impl Watcher {
         tokio::select! {
             changed = self.latest.changed() => self.finished |= changed.is_err(),
             changed = self.signals.changed() => self.finished |= changed.is_err(),
-            () = sleep_until(wake) => {
+            // One that is over and frozen has nothing left to wait for but the thaw.
+            () = sleep_until(wake), if !self.finished => {
                 self.finished |= wake == self.deadline;
                 if self.bookmarks {
-                    self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
+                    self.next_bookmark = next_bookmark(Instant::now(), self.deadline);
                     self.pending.push_back(self.scope.bookmark(self.position, false));
                 }
             }
@@ -229,6 +232,15 @@ impl Watcher {
         self.finished |= !served && changes.len() < BATCH;
         // Caught up: everything up to the present was looked at, also what happened to other kinds.
         self.position = if changes.len() < BATCH { revision } else { changes[BATCH - 1].resource_version() };
+    }
+}
+
+/// After a minute, and shortly before the watch ends.
+fn next_bookmark(now: Instant, deadline: Instant) -> Instant {
+    let regular = now + BOOKMARK_EVERY;
+    match deadline.checked_sub(BOOKMARK_BEFORE_END) {
+        Some(last) if last > now => regular.min(last),
+        _ => regular,
     }
 }
 

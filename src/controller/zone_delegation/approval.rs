@@ -7,9 +7,9 @@ use gslb_core::change::Change;
 use gslb_core::changelog::{ChangeResult, Verdict};
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedPlan;
-use gslb_crds::ProviderChange;
+use gslb_crds::{ProviderChange, ZoneDelegation};
 use gslb_provider_contract::{Approval, Held, ProviderError, Scope};
-use kube::Api;
+use kube::{Api, ResourceExt};
 
 use super::amends;
 use super::memory::{Memory, takes_out};
@@ -52,7 +52,10 @@ impl Waiting {
 pub(super) async fn recall_once(visit: &Visit<'_>, memory: &mut Memory) -> Result<(), AuditError> {
     if !memory.log_recalled {
         let Last { entry, change } = recall(visit).await?;
-        memory.waiting = change.as_ref().and_then(waiting_of);
+        // One that was asked for by an earlier object of this name is not waited for blindly: whoever made the object
+        // anew asks anew. A task that the provider shows is found all the same.
+        let own = change.as_ref().filter(|object| is_asked_for_by(visit.object, object));
+        memory.waiting = own.and_then(waiting_of);
         let made = change.as_ref().filter(|object| is_made(object));
         memory.left = made
             .and_then(|object| change_of(&object.spec.intent))
@@ -188,6 +191,10 @@ async fn recall(visit: &Visit<'_>) -> Result<Last, AuditError> {
         name: "providerchanges".to_owned(),
         source: Box::new(source),
     })
+}
+
+fn is_asked_for_by(zone: &ZoneDelegation, object: &ProviderChange) -> bool {
+    object.spec.intent.change.object.uid == zone.uid().unwrap_or_default()
 }
 
 fn is_made(object: &ProviderChange) -> bool {

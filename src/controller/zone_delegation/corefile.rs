@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, watcher};
+use kube::runtime::watcher::watcher;
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
@@ -22,6 +22,7 @@ use crate::controller::cache::Chain;
 use crate::controller::context::Context;
 use crate::controller::write::FIELD_MANAGER;
 use crate::kube_call::in_time;
+use crate::kube_client::watching;
 
 /// Name of the ConfigMap, in the own namespace (contract §5.4).
 const NAME: &str = "k8gb-zone-delegation";
@@ -32,7 +33,7 @@ const RETRY: Doubling = Doubling { first: Duration::from_secs(1), longest: Durat
 pub(crate) async fn keep(context: Arc<Context>) {
     let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), &context.settings.namespace);
     let mut zones = context.zones.changes();
-    let config = watcher::Config::default().fields(&format!("metadata.name={NAME}"));
+    let config = watching().fields(&format!("metadata.name={NAME}"));
     // Only wakes: each event, a failure too, leads to a look at the object itself.
     let mut edited = std::pin::pin!(watcher(api.clone(), config).default_backoff());
     let mut failures = 0;
