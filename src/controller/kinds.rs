@@ -268,8 +268,10 @@ fn read(kind: ObjectKind, key: &Key, data: serde_json::Value) -> Result<Optional
         ObjectKind::VirtualService => Optional::Referent(parse::<istio::VirtualService>(data)?.referent(key)),
         ObjectKind::HttpRoute
         | ObjectKind::GrpcRoute
-        | ObjectKind::TcpRoute
-        | ObjectKind::UdpRoute
+        | ObjectKind::TcpRouteV1
+        | ObjectKind::TcpRouteV1Alpha2
+        | ObjectKind::UdpRouteV1
+        | ObjectKind::UdpRouteV1Alpha2
         | ObjectKind::TlsRouteV1
         | ObjectKind::TlsRouteV1Alpha2
         | ObjectKind::TlsRouteV1Alpha3

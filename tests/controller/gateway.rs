@@ -91,8 +91,10 @@ async fn a_tlsroute_of_every_version_with_listed_addresses_has_a_dnsendpoint_wit
 /// Conformance 22, 26.
 #[tokio::test(start_paused = true)]
 async fn routes_without_host_names_take_the_one_of_the_annotation() {
-    for kind in ["TCPRoute", "UDPRoute"] {
-        let api_version = "gateway.networking.k8s.io/v1alpha2";
+    let versions = ["gateway.networking.k8s.io/v1alpha2", V1];
+    for (kind, api_version) in
+        versions.into_iter().flat_map(|version| [("TCPRoute", version), ("UDPRoute", version)])
+    {
         let cluster = cluster();
         cluster.api.apply_object(route(api_version, kind, "app")).unwrap();
         let gslb = gslb_to("app", api_version, kind);

@@ -31,8 +31,8 @@ pub(crate) fn install_gateway_api(api: &ApiServer) {
         ("gateways", "Gateway", &["v1"][..]),
         ("httproutes", "HTTPRoute", &["v1"]),
         ("grpcroutes", "GRPCRoute", &["v1"]),
-        ("tcproutes", "TCPRoute", &["v1alpha2"]),
-        ("udproutes", "UDPRoute", &["v1alpha2"]),
+        ("tcproutes", "TCPRoute", &["v1", "v1alpha2"]),
+        ("udproutes", "UDPRoute", &["v1", "v1alpha2"]),
         ("tlsroutes", "TLSRoute", &["v1", "v1alpha2", "v1alpha3"]),
     ] {
         api.apply_object(definition(GATEWAY_API, plural, kind, versions)).unwrap();

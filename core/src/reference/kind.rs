@@ -13,10 +13,14 @@ pub enum ObjectKind {
     HttpRoute,
     /// Gateway API GRPCRoute.
     GrpcRoute,
-    /// Gateway API TCPRoute.
-    TcpRoute,
-    /// Gateway API UDPRoute.
-    UdpRoute,
+    /// Gateway API TCPRoute in version v1.
+    TcpRouteV1,
+    /// Gateway API TCPRoute in version v1alpha2.
+    TcpRouteV1Alpha2,
+    /// Gateway API UDPRoute in version v1.
+    UdpRouteV1,
+    /// Gateway API UDPRoute in version v1alpha2.
+    UdpRouteV1Alpha2,
     /// Gateway API TLSRoute in version v1.
     TlsRouteV1,
     /// Gateway API TLSRoute in version v1alpha2.
@@ -34,8 +38,9 @@ pub enum ObjectKind {
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 const ISTIO: &str = "networking.istio.io";
 
-/// `kind` and `apiVersion` that a Gslb may name (contract §2.4), exactly as written.
-const ACCEPTED: [(&str, &str, ObjectKind); 11] = [
+/// `kind` and `apiVersion` that a Gslb may name, exactly as written: contract §2.4, and TCPRoute and UDPRoute in v1, the
+/// only version of theirs that newer releases of the Gateway API serve.
+const ACCEPTED: [(&str, &str, ObjectKind); 13] = [
     ("Ingress", "networking.k8s.io/v1", ObjectKind::Ingress),
     ("Service", "v1", ObjectKind::Service),
     ("VirtualService", "networking.istio.io/v1", ObjectKind::VirtualService),
@@ -43,8 +48,10 @@ const ACCEPTED: [(&str, &str, ObjectKind); 11] = [
     ("VirtualService", "networking.istio.io/v1beta1", ObjectKind::VirtualService),
     ("HTTPRoute", "gateway.networking.k8s.io/v1", ObjectKind::HttpRoute),
     ("GRPCRoute", "gateway.networking.k8s.io/v1", ObjectKind::GrpcRoute),
-    ("TCPRoute", "gateway.networking.k8s.io/v1alpha2", ObjectKind::TcpRoute),
-    ("UDPRoute", "gateway.networking.k8s.io/v1alpha2", ObjectKind::UdpRoute),
+    ("TCPRoute", "gateway.networking.k8s.io/v1", ObjectKind::TcpRouteV1),
+    ("TCPRoute", "gateway.networking.k8s.io/v1alpha2", ObjectKind::TcpRouteV1Alpha2),
+    ("UDPRoute", "gateway.networking.k8s.io/v1", ObjectKind::UdpRouteV1),
+    ("UDPRoute", "gateway.networking.k8s.io/v1alpha2", ObjectKind::UdpRouteV1Alpha2),
     ("TLSRoute", "gateway.networking.k8s.io/v1", ObjectKind::TlsRouteV1),
     ("TLSRoute", "gateway.networking.k8s.io/v1alpha2", ObjectKind::TlsRouteV1Alpha2),
     ("TLSRoute", "gateway.networking.k8s.io/v1alpha3", ObjectKind::TlsRouteV1Alpha3),
@@ -101,7 +108,8 @@ impl ObjectKind {
 
     /// Whether its objects name no host, so that an annotation of the Gslb does.
     pub fn is_without_hosts(self) -> bool {
-        matches!(self, Self::Service | Self::TcpRoute | Self::UdpRoute)
+        let route = matches!(self.kind(), "TCPRoute" | "UDPRoute");
+        route || self == Self::Service
     }
 
     fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
@@ -111,8 +119,10 @@ impl ObjectKind {
             Self::VirtualService => (ISTIO, "v1", "VirtualService", "virtualservices"),
             Self::HttpRoute => (GATEWAY_API, "v1", "HTTPRoute", "httproutes"),
             Self::GrpcRoute => (GATEWAY_API, "v1", "GRPCRoute", "grpcroutes"),
-            Self::TcpRoute => (GATEWAY_API, "v1alpha2", "TCPRoute", "tcproutes"),
-            Self::UdpRoute => (GATEWAY_API, "v1alpha2", "UDPRoute", "udproutes"),
+            Self::TcpRouteV1 => (GATEWAY_API, "v1", "TCPRoute", "tcproutes"),
+            Self::TcpRouteV1Alpha2 => (GATEWAY_API, "v1alpha2", "TCPRoute", "tcproutes"),
+            Self::UdpRouteV1 => (GATEWAY_API, "v1", "UDPRoute", "udproutes"),
+            Self::UdpRouteV1Alpha2 => (GATEWAY_API, "v1alpha2", "UDPRoute", "udproutes"),
             Self::TlsRouteV1 => (GATEWAY_API, "v1", "TLSRoute", "tlsroutes"),
             Self::TlsRouteV1Alpha2 => (GATEWAY_API, "v1alpha2", "TLSRoute", "tlsroutes"),
             Self::TlsRouteV1Alpha3 => (GATEWAY_API, "v1alpha3", "TLSRoute", "tlsroutes"),

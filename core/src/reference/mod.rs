@@ -134,11 +134,6 @@ impl Backends {
     }
 }
 
-/// Whether the annotation `k8gb.io/hostname` of the Gslb names the host of such an object.
-pub fn names_no_host(kind: ObjectKind) -> bool {
-    matches!(kind, ObjectKind::Service | ObjectKind::TcpRoute | ObjectKind::UdpRoute)
-}
-
 /// Where an object of the kind names its hosts.
 fn wanted(kind: ObjectKind) -> &'static str {
     match kind {
@@ -147,8 +142,10 @@ fn wanted(kind: ObjectKind) -> &'static str {
         ObjectKind::Service
         | ObjectKind::HttpRoute
         | ObjectKind::GrpcRoute
-        | ObjectKind::TcpRoute
-        | ObjectKind::UdpRoute
+        | ObjectKind::TcpRouteV1
+        | ObjectKind::TcpRouteV1Alpha2
+        | ObjectKind::UdpRouteV1
+        | ObjectKind::UdpRouteV1Alpha2
         | ObjectKind::TlsRouteV1
         | ObjectKind::TlsRouteV1Alpha2
         | ObjectKind::TlsRouteV1Alpha3

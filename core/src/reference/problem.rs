@@ -58,7 +58,7 @@ impl KindUnread {
         let (kind, resource, version) = (self.kind.kind(), self.kind.resource(), self.kind.version());
         match self.why {
             Unread::NotInstalled => format!(
-                "{kind} is not installed in this cluster: there is no {resource} in version {version}; install its CustomResourceDefinition, which is noticed within 15 seconds"
+                "{kind} is not installed in this cluster: there is no {resource} in version {version}; refer to a version that the cluster serves, or install the CustomResourceDefinition of this one, which is noticed within 15 seconds"
             ),
             Unread::Forbidden => format!(
                 "gslb-bridge may not read {resource}; give its ServiceAccount the verbs list and watch on them in all namespaces, which is noticed within 15 seconds"

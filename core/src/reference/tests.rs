@@ -27,7 +27,9 @@ fn every_kind_of_the_contract_is_accepted_in_its_versions() {
         ("VirtualService", "networking.istio.io/v1beta1", "v1"),
         ("HTTPRoute", "gateway.networking.k8s.io/v1", "v1"),
         ("GRPCRoute", "gateway.networking.k8s.io/v1", "v1"),
+        ("TCPRoute", "gateway.networking.k8s.io/v1", "v1"),
         ("TCPRoute", "gateway.networking.k8s.io/v1alpha2", "v1alpha2"),
+        ("UDPRoute", "gateway.networking.k8s.io/v1", "v1"),
         ("UDPRoute", "gateway.networking.k8s.io/v1alpha2", "v1alpha2"),
         ("TLSRoute", "gateway.networking.k8s.io/v1", "v1"),
         ("TLSRoute", "gateway.networking.k8s.io/v1alpha2", "v1alpha2"),
@@ -93,7 +95,8 @@ fn a_kind_without_hosts_takes_the_one_of_the_annotation() {
     let service = ServiceName { namespace: "web".into(), name: "shop".into() };
     let backends = || Backends::Unnamed(vec![service.clone()]);
     let zones = [zone()];
-    let servers = |hostname| backends().servers(ObjectKind::TcpRoute, "TCPRoute web/shop", hostname, &zones);
+    let servers =
+        |hostname| backends().servers(ObjectKind::TcpRouteV1, "TCPRoute web/shop", hostname, &zones);
     let server = Server { host: "Shop.example.org".into(), services: vec![service.clone()] };
     assert_eq!(servers(Some(" Shop.example.org ")), Ok(vec![server]));
     let missing = servers(None).unwrap_err().to_string();

@@ -154,7 +154,7 @@ mod tests {
             let backends = Backends::ByHost(vec![server("a.example.org"), server("b.example.org")]);
             assert_eq!(route(kind, spec.clone()).backends, backends);
         }
-        for kind in [ObjectKind::TcpRoute, ObjectKind::UdpRoute] {
+        for kind in [ObjectKind::TcpRouteV1, ObjectKind::UdpRouteV1Alpha2] {
             assert_eq!(route(kind, spec.clone()).backends, Backends::Unnamed(services.clone()));
         }
     }

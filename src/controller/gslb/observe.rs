@@ -7,7 +7,6 @@ use gslb_core::fleet::Members;
 use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Observation, Resolution, Server, ServiceName, servable_hosts};
-use gslb_core::reference::names_no_host;
 use gslb_core::zone::Zone;
 use gslb_crds::{Gslb, marks};
 use jiff::Timestamp;
@@ -188,7 +187,7 @@ fn known_servers(gslb: &Gslb) -> Vec<Server> {
     let reference = gslb.spec.resource_ref.as_ref().map(reference::raw);
     let reference =
         reference.and_then(|raw| raw.accept(gslb.metadata.namespace.as_deref().unwrap_or_default()).ok());
-    let host = reference.filter(|reference| names_no_host(reference.kind));
+    let host = reference.filter(|reference| reference.kind.is_without_hosts());
     let host = host.and_then(|_| marks::annotation(gslb, marks::HOSTNAME));
     host.map(|host| Server { host: host.trim().to_owned(), services: Vec::new() }).into_iter().collect()
 }
