@@ -72,6 +72,21 @@ impl Cluster {
     }
 }
 
+/// A typing error must not look like success.
+#[tokio::test]
+async fn a_cluster_that_no_name_server_belongs_to_was_not_taken_out() {
+    let cluster = Cluster::start().await;
+    let mut zone = cluster.zone("cloud-example-com");
+    zone["metadata"] = json!({"name": "cloud-example-com"});
+    zone["status"] = json!({"dnsServers": [{"name": "edge-us-cloud.example.com", "address": "192.0.2.53"}]});
+    cluster.api.apply_object(zone).unwrap();
+    let answer = ("Evicted", "the delegation has no entry of mars any more");
+    let asked = ["mars", "--zone", "cloud.example.com"];
+    let (evicted, ()) = tokio::join!(cluster.evict(&asked), cluster.answer(&["cloud-example-com"], answer));
+    let note = "cloud-example-com: nothing was taken out: the delegation has no entry of mars; its name servers were edge-us-cloud.example.com\n";
+    assert_eq!(evicted, (2, note.to_owned(), String::new()));
+}
+
 #[tokio::test]
 async fn every_zone_is_asked_for_and_each_answer_is_printed() {
     let cluster = Cluster::start().await;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use gslb_core::name::{DomainName, GeoTag};
+use gslb_core::zone::NsPrefix;
 use gslb_crds::{ZoneDelegation, marks};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
@@ -50,7 +51,7 @@ pub(super) struct EvictArgs {
 #[serde(rename_all = "camelCase")]
 struct Outcome {
     zone_delegation: String,
-    /// Whether the delegation has no entry of the cluster.
+    /// Whether the cluster's entry was taken out.
     evicted: bool,
     note: String,
 }
@@ -110,6 +111,8 @@ async fn evict(
     let api: Api<ZoneDelegation> = Api::all(client.clone());
     let before: BTreeSet<String> =
         answers(client, object).await?.into_iter().map(|event| event.name_any()).collect();
+    let others = without(object, site);
+    let listed = others.is_none();
     ask(&api, object, site).await?;
     let zone_delegation = object.name_any();
     loop {
@@ -118,8 +121,14 @@ async fn evict(
             let answers = answers(client, object).await?;
             let new = |event: &Event| !before.contains(&event.name_any()) && is_about(event, site);
             if let Some(event) = answers.into_iter().rfind(new) {
-                let evicted = event.reason.as_deref() == Some(EVICTED);
-                return Ok(Outcome { zone_delegation, evicted, note: event.note.unwrap_or_default() });
+                let gone = event.reason.as_deref() == Some(EVICTED);
+                let note = match others.filter(|_| gone) {
+                    Some(others) => format!(
+                        "nothing was taken out: the delegation has no entry of {site}; its name servers were {others}"
+                    ),
+                    None => event.note.unwrap_or_default(),
+                };
+                return Ok(Outcome { zone_delegation, evicted: gone && listed, note });
             }
         }
         if Instant::now() >= deadline {
@@ -127,6 +136,21 @@ async fn evict(
         }
         sleep(LOOK).await;
     }
+}
+
+/// The name servers that the status lists, if the cluster's is not among them: its tag may be mistyped.
+fn without(object: &ZoneDelegation, site: &GeoTag) -> Option<String> {
+    let (zone, _) = object.spec.zone().ok()?;
+    // Whatever the fleet's prefix is.
+    let ending = zone.ns_name(&NsPrefix::new(""), site).ok()?;
+    let names: BTreeSet<&str> = object
+        .status
+        .iter()
+        .flat_map(|status| &status.dns_servers)
+        .map(|server| server.name.as_str())
+        .collect();
+    let listed = names.is_empty() || names.iter().any(|name| name.ends_with(ending.as_str()));
+    (!listed).then(|| names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// Adds the cluster to those that somebody wants taken out already.
