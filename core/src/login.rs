@@ -24,6 +24,10 @@ pub const MOST_CREDENTIALS: usize = 8;
 /// When that many were rejected, one is forgotten for another after this time. No outside reference.
 pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
+/// Tries of a credential that was never accepted whose replies may be lost before the next one waits: an outage at the first
+/// start must not look like a wrong password. One less than what blocked a client on a real grid (reference.md §1.3).
+pub const FREE_LOST_TRIES: u8 = 4;
+
 /// Random bytes that make one installation's fingerprints useless for another. The caller draws them once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -71,6 +75,9 @@ struct Tries {
     /// Tries whose end nobody saw, because the process ended first.
     #[serde(default)]
     unanswered: u8,
+    /// Tries in a row whose reply was lost.
+    #[serde(default, skip_serializing_if = "is_none")]
+    lost: u8,
     /// When it was last tried, if that try counts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     last: Option<Timestamp>,
@@ -86,6 +93,12 @@ pub enum LoginEnd {
     },
     /// The backend accepted it.
     Accepted,
+    /// The reply was lost, and the backend may have rejected the credential. Nobody says this of a
+    /// [proven](LoginRecord::is_proven) credential, which an outage must not hold up.
+    Lost {
+        /// When.
+        at: Timestamp,
+    },
     /// The backend gave no verdict.
     Unanswered {
         /// What [`LoginRecord::last`] said before the try was noted.
@@ -160,6 +173,11 @@ impl LoginRecord {
         self.of(fingerprint)?.last
     }
 
+    /// Whether the backend rejected the credential since it was last accepted.
+    pub fn is_rejected(&self, fingerprint: Fingerprint) -> bool {
+        self.of(fingerprint).is_some_and(|tries| tries.bad > 0)
+    }
+
     /// Whether the credential was accepted, and not rejected since.
     pub fn is_proven(&self, fingerprint: Fingerprint) -> bool {
         self.of(fingerprint).is_some_and(|tries| tries.proven && tries.is_settled())
@@ -189,7 +207,13 @@ impl LoginRecord {
                 (tries.unanswered, tries.last) = (unanswered, Some(at));
             }
             LoginEnd::Accepted => {
-                *tries = Tries { proven: true, bad: 0, unanswered: 0, last: None, ..*tries };
+                *tries = Tries { proven: true, bad: 0, unanswered: 0, lost: 0, last: None, ..*tries };
+            }
+            // Told again, as nobody knew whether it was stored.
+            LoginEnd::Lost { at } if tries.lost > 0 && tries.unanswered == 0 && tries.last == Some(at) => {}
+            LoginEnd::Lost { at } => {
+                tries.lost = tries.lost.saturating_add(1);
+                (tries.unanswered, tries.last) = (unanswered, Some(at));
             }
             LoginEnd::Unanswered { before } => (tries.unanswered, tries.last) = (unanswered, before),
         }
@@ -219,7 +243,7 @@ impl LoginRecord {
             {
                 self.tries.remove(oldest);
             }
-            self.tries.push(Tries { fingerprint, proven: false, bad: 0, unanswered: 0, last: None });
+            self.tries.push(Tries { fingerprint, proven: false, bad: 0, unanswered: 0, lost: 0, last: None });
             self.tries.len() - 1
         });
         &mut self.tries[index]
@@ -239,8 +263,13 @@ impl Tries {
     }
 
     fn is_settled(&self) -> bool {
-        self.bad == 0 && self.unanswered == 0
+        self.bad == 0 && self.unanswered == 0 && self.lost == 0
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_none(count: &u8) -> bool {
+    *count == 0
 }
 
 /// Whether a credential may be sent now. Each one is counted for itself; if too many were rejected, a further one waits
@@ -248,7 +277,8 @@ impl Tries {
 pub fn decide(record: &LoginRecord, fingerprint: Fingerprint, now: Timestamp) -> LoginDecision {
     let (last, pause) = match record.of(fingerprint) {
         Some(tries) => match (tries.bad, tries.unanswered) {
-            (0, 0) => return LoginDecision::MayTry,
+            (0, 0) if tries.lost < FREE_LOST_TRIES => return LoginDecision::MayTry,
+            (0, 0) => (tries.last, BAD_LOGIN_PAUSE * (1 << (tries.lost - FREE_LOST_TRIES).min(4))),
             // Nobody has rejected it, so it must not be given up; but the tries grow rare.
             (0, unanswered) => (tries.last, BAD_LOGIN_PAUSE * (1 << (unanswered - 1).min(4))),
             (1, 0) if tries.proven => (tries.last, PROVEN_LOGIN_PAUSE),
@@ -347,6 +377,29 @@ mod tests {
             let end = LoginEnd::Unanswered { before: before.last(print) };
             assert_eq!(before.clone().trying(print, at(60)).ended(print, end), before);
         }
+    }
+
+    /// A grid that blocks a client drops its packets (reference.md §1.3).
+    #[test]
+    fn tries_whose_reply_is_lost_grow_rare_until_one_is_answered() {
+        let print = secret("wrong");
+        let mut record = LoginRecord::new(SALT);
+        let mut sent = vec![];
+        for second in 0..2000 {
+            if decide(&record, print, at(second)) == LoginDecision::MayTry {
+                let end = LoginEnd::Lost { at: at(second) };
+                record = record.trying(print, at(second)).ended(print, end);
+                assert_eq!(record.clone().ended(print, end), record, "told twice");
+                sent.push(second);
+            }
+        }
+        assert_eq!(sent, [0, 1, 2, 3, 63, 183, 423, 903, 1863]);
+        assert!(!record.is_rejected(print));
+        let record = record.ended(print, LoginEnd::Accepted);
+        assert_eq!(
+            (decide(&record, print, at(1861)), record.is_proven(print)),
+            (LoginDecision::MayTry, true)
+        );
     }
 
     #[test]

@@ -48,9 +48,22 @@ impl Answer {
         }
     }
 
-    /// Whether the grid's API wrote it, and not a web server, a candidate or a proxy before it.
+    /// Whether the grid's API wrote it, and so looked at the credential, and not a web server, a candidate, a gateway or
+    /// a proxy before it, which may speak JSON too.
     pub(crate) fn is_from_wapi(&self) -> bool {
-        !self.status.is_server_error() && self.status != StatusCode::FORBIDDEN && self.json.is_some()
+        match self.status.as_u16() {
+            200..=299 => self.is_success(),
+            400 | 404 => {
+                let body = self.json.as_ref().and_then(|json| ErrorBody::deserialize(json).ok());
+                body.is_some_and(|body| body.error.is_some() && (body.code.is_some() || body.text.is_some()))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it stands for a reply of the grid that did not come: what the grid did is not known.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.status, StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT)
     }
 
     /// Whether it is what a request was sent for.
@@ -82,8 +95,12 @@ pub(crate) enum Kind {
     /// As `Passing`, but a read is not sent again: the wait was long already and the write may still be made, or who
     /// answered is nobody who takes back what was done.
     Slow,
+    /// As `Slow`: the answer is larger than is read. A smaller search may do.
+    TooLarge,
     /// Sending it again changes nothing, and a write was not made.
     Final,
+    /// As `Final`: a proxy in between refused, and the grid was not reached.
+    Before,
     /// As `Final`: whose certificate it is, or ours, keeps the two from talking. Nothing was sent.
     Untrusted,
     /// As `Final`: the grid does not speak the version that is asked for.
@@ -106,11 +123,19 @@ impl Failure {
             }
             Kind::ReferenceGone
             | Kind::Duplicate
+            | Kind::TooLarge
             | Kind::Final
+            | Kind::Before
             | Kind::Untrusted
             | Kind::Version
             | Kind::Here => false,
         }
+    }
+
+    /// Whether the request was sent, and no reply came.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.kind, Kind::Passing | Kind::Slow)
+            && matches!(self.error, ProviderError::Unavailable { .. })
     }
 
     /// Whether the grid understood and said no to this very request.
@@ -150,7 +175,7 @@ pub(crate) fn interpret(grid: &GridAddress, secrets: &Secrets, answer: Answer) -
                 "Infoblox at {host} refuses this account or this client's address (HTTP 403); allow the account's group to use the API, or wait until the grid's block after bad log-ins ends"
             ),
         })),
-        407 => Err(Failure::last(proxy_refuses(host))),
+        407 => Err(proxy_refuses(host)),
         429 | 500..=599 => Err(unavailable(host, &answer)),
         400..=499 => Err(client_error(grid, secrets, &answer)),
         // No grid says this, so it does not say either that nothing was done.
@@ -161,12 +186,13 @@ pub(crate) fn interpret(grid: &GridAddress, secrets: &Secrets, answer: Answer) -
 }
 
 /// A proxy in between wants to know who asks. Asking again and again would lock that account, too.
-pub(crate) fn proxy_refuses(host: &str) -> ProviderError {
-    ProviderError::Forbidden {
+pub(crate) fn proxy_refuses(host: &str) -> Failure {
+    let error = ProviderError::Forbidden {
         text: format!(
             "the proxy on the way to Infoblox at {host} asks for a user name and a password, or refuses those it has (HTTP 407); correct HTTPS_PROXY, or name the host in NO_PROXY"
         ),
-    }
+    };
+    Failure { kind: Kind::Before, error }
 }
 
 fn success(host: &str, secrets: &Secrets, answer: Answer) -> Result<Value, Failure> {

@@ -57,7 +57,7 @@ fn html_errors_of_the_web_server_are_explained_by_their_status() {
     let cases = [
         (401, Kind::Final, "Unauthenticated"),
         (403, Kind::Slow, "Forbidden"),
-        (407, Kind::Final, "Forbidden"),
+        (407, Kind::Before, "Forbidden"),
         (408, Kind::Slow, "UnexpectedAnswer"),
         (500, Kind::Slow, "ProviderUnavailable"),
         (502, Kind::Passing, "ProviderUnavailable"),
@@ -135,4 +135,28 @@ fn a_reference_that_is_gone_is_known_as_such() {
 fn json_that_wapi_did_not_write_says_nothing_of_a_write() {
     let (kind, reason, text) = failure(404, "application/json", r#"{"message": "no Route matched"}"#);
     assert_eq!((kind, reason), (Kind::Slow, "UnexpectedAnswer"), "{text}");
+}
+
+/// Gateways speak JSON, too, and nobody behind them has looked at the password.
+#[test]
+fn only_what_the_api_itself_says_proves_a_credential() {
+    let error = r#"{"Error": "AdmConDataError: None", "code": "Client.Ibap.Data", "text": "Not found"}"#;
+    let cases = [
+        (200, "[]", true),
+        (201, r#""zone_delegated/x:y/default""#, true),
+        (200, "<html></html>", false),
+        (400, error, true),
+        (404, error, true),
+        (404, r#"{"message": "no Route matched"}"#, false),
+        (400, r#"{"Error": "bad request"}"#, false),
+        (429, r#"{"message": "API rate limit exceeded"}"#, false),
+        (429, error, false),
+        (403, error, false),
+        (407, error, false),
+        (302, error, false),
+        (500, error, false),
+    ];
+    for (status, body, proves) in cases {
+        assert_eq!(answer(status, "application/json", body).is_from_wapi(), proves, "{status} {body}");
+    }
 }

@@ -13,19 +13,19 @@ use gslb_core::name::DomainName;
 use gslb_core::text::quoted;
 use gslb_provider_contract::ProviderError;
 use reqwest::Method;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::absence::above;
-use crate::answer::Failure;
+use crate::answer::{Failure, Kind};
 use crate::client::{BATCH, Request};
-use crate::provider::{Infoblox, query};
+use crate::paging::Hits;
+use crate::provider::Infoblox;
 use crate::wire::ZONE_DELEGATED;
 
 /// A host, whose aliases are names too. They cannot be searched for, so all hosts of the zones around the name are read.
 const HOST: &str = "record:host";
-/// Pages of hosts that are read in each zone around the name. No outside reference.
-const MOST_HOST_PAGES: usize = 50;
+/// Hosts that are read in each zone around the name. No outside reference.
+const MOST_HOSTS: usize = 50_000;
 /// Kinds of objects that stand at a name, and the field with that name. All of them can be searched for by pattern.
 /// Shared records are not among them: they have no view, and names relative to the zones that share them.
 const KINDS: [(&str, &str); 21] = [
@@ -55,50 +55,19 @@ const KINDS: [(&str, &str); 21] = [
 /// Hits of one kind that a batch may bring, as there is no paging in it. More are read page by page.
 const MOST_IN_BATCH: i64 = 100;
 /// The same for all hosts of one zone.
-const MOST_HOSTS_IN_BATCH: i64 = 1000;
-/// Objects on one page; a grid gives no more (reference.md §2.4).
-const PAGE: &str = "1000";
-/// Pages of one kind that are read: enough to know that nobody wants to lose them. No outside reference.
-const MOST_PAGES: usize = 5;
+const MOST_HOSTS_IN_BATCH: i64 = 300;
+/// Objects of one kind that are read: enough to know that nobody wants to lose them. No outside reference.
+const MOST_OBJECTS: usize = 5000;
 /// Kinds that are read at once; the client sends no more anyway.
 const AT_ONCE: usize = 4;
 
-/// One page of a search.
-#[derive(Debug, Deserialize)]
-struct Page {
-    result: Vec<Value>,
-    #[serde(default)]
-    next_page_id: Option<String>,
-}
-
-/// The hits of one kind, and whether there are more.
-struct Hits {
+/// The names of the hits of one kind, and whether there are more.
+struct Found {
     objects: BTreeSet<String>,
     more: bool,
 }
 
 impl Infoblox {
-    /// All hits of a search, page by page, up to so many pages.
-    pub(crate) async fn all_pages(
-        &self,
-        kind: &str,
-        first: &[(&str, &str)],
-        most: usize,
-    ) -> Result<Vec<Value>, Failure> {
-        let mut hits = Vec::new();
-        let mut target = query(kind, first);
-        for _ in 0..most {
-            let page: Page = self.parse(self.client.read(target).await?)?;
-            hits.extend(page.result);
-            match page.next_page_id {
-                Some(id) => target = query(kind, &[("_page_id", &id)]),
-                None => return Ok(hits),
-            }
-        }
-        // What was not read to its end says nothing.
-        Err(self.unexpected(&format!("holds more than {most} pages of {kind} there")))
-    }
-
     /// What stands at and beneath the name, of all [`KINDS`].
     ///
     /// # Errors
@@ -124,73 +93,50 @@ impl Infoblox {
                 let hosts = found.iter().skip(KINDS.len()).flatten();
                 Ok((objects.chain(hosts.flat_map(|host| aliases(host, zone))).collect(), false))
             }
-            Err(Failure { error: ProviderError::Refused { .. }, .. }) => self.look_kind_by_kind(zone).await,
+            Err(
+                Failure { error: ProviderError::Refused { .. }, .. } | Failure { kind: Kind::TooLarge, .. },
+            ) => self.look_kind_by_kind(zone).await,
             Err(failure) => Err(failure),
         }
     }
 
     async fn look_kind_by_kind(&self, zone: &DomainName) -> Result<(BTreeSet<String>, bool), Failure> {
         let reads = KINDS.map(|kind| self.look_for(zone, kind));
-        let mut found: Vec<Hits> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+        let mut found: Vec<Found> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
         let reads = above(zone).map(|holder| self.look_for_aliases(zone, holder));
-        let aliases: Vec<Hits> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+        let aliases: Vec<Found> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
         found.extend(aliases);
         let more = found.iter().any(|hits| hits.more);
         Ok((found.into_iter().flat_map(|hits| hits.objects).collect(), more))
     }
 
-    async fn look_for(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Hits, Failure> {
+    async fn look_for(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Found, Failure> {
         let (kind_name, field) = kind;
         let (key, pattern) = (format!("{field}~"), pattern(zone));
-        let first = [
-            (key.as_str(), pattern.as_str()),
-            ("view", self.view()),
-            ("_return_fields", field),
-            ("_paging", "1"),
-            ("_return_as_object", "1"),
-            ("_max_results", PAGE),
-        ];
-        let pages = self.pages(zone, kind_name, &first, MOST_PAGES).await?;
-        Ok(Hits { objects: named(&pages.0, kind).into_iter().collect(), more: pages.1 })
+        let criteria = [(key.as_str(), pattern.as_str()), ("view", self.view()), ("_return_fields", field)];
+        let hits = self.hits(zone, kind_name, &criteria, MOST_OBJECTS).await?;
+        Ok(Found { objects: named(&hits.objects, kind).into_iter().collect(), more: hits.more })
     }
 
-    async fn look_for_aliases(&self, zone: &DomainName, holder: DomainName) -> Result<Hits, Failure> {
-        let first = [
-            ("zone", holder.as_str()),
-            ("view", self.view()),
-            ("_return_fields", "name,aliases"),
-            ("_paging", "1"),
-            ("_return_as_object", "1"),
-            ("_max_results", PAGE),
-        ];
-        let (hosts, more) = self.pages(zone, HOST, &first, MOST_HOST_PAGES).await?;
-        Ok(Hits { objects: hosts.iter().flat_map(|host| aliases(host, zone)).collect(), more })
+    async fn look_for_aliases(&self, zone: &DomainName, holder: DomainName) -> Result<Found, Failure> {
+        let criteria = [("zone", holder.as_str()), ("view", self.view()), ("_return_fields", "name,aliases")];
+        let hits = self.hits(zone, HOST, &criteria, MOST_HOSTS).await?;
+        let objects = hits.objects.iter().flat_map(|host| aliases(host, zone)).collect();
+        Ok(Found { objects, more: hits.more })
     }
 
-    /// The objects of a search, and whether there are more than that.
-    async fn pages(
+    async fn hits(
         &self,
         zone: &DomainName,
         kind: &str,
-        first: &[(&str, &str)],
+        criteria: &[(&str, &str)],
         most: usize,
-    ) -> Result<(Vec<Value>, bool), Failure> {
-        let (mut objects, mut target) = (vec![], query(kind, first));
-        for _ in 0..most {
-            let reply = match self.client.read(target).await {
-                Ok(reply) => reply,
-                // This version has no objects of that kind.
-                Err(failure) if is_unknown_kind(&failure, kind) => return Ok((objects, false)),
-                Err(failure) => return Err(unreadable(zone, kind, failure)),
-            };
-            let page: Page = self.parse(reply)?;
-            objects.extend(page.result);
-            match page.next_page_id {
-                Some(id) => target = query(kind, &[("_page_id", &id)]),
-                None => return Ok((objects, false)),
-            }
+    ) -> Result<Hits, Failure> {
+        match self.search(kind, criteria, most).await {
+            // This version has no objects of that kind.
+            Err(failure) if is_unknown_kind(&failure, kind) => Ok(Hits { objects: vec![], more: false }),
+            outcome => outcome.map_err(|failure| unreadable(zone, kind, failure)),
         }
-        Ok((objects, true))
     }
 }
 

@@ -3,8 +3,9 @@
 /// Largest reply that is read. A delegation has some kilobytes, a full page of search hits some hundred. No outside
 /// reference.
 pub(crate) const LARGEST_REPLY: usize = 1024 * 1024;
-/// Most JSON values that are read: a full page has some thousand. A value takes up to some hundred bytes of memory,
-/// however short it is. No outside reference.
+/// Most JSON values that are read: a page of 500 records has some ten thousand, and is [asked for in smaller
+/// ones](crate::paging) if it has more. A value takes up to some hundred bytes of memory, however short it is. No outside
+/// reference.
 pub(crate) const MOST_VALUES: usize = 20_000;
 
 /// Whether a text has more than that many values if it is JSON, without reading them.

@@ -227,6 +227,8 @@ impl Client {
             Ok(answer) if answer.status == StatusCode::UNAUTHORIZED => attempt.rejected(self.now()).await,
             // Only WAPI itself has looked at the password: a 403, a 5xx or a page may come from before it.
             Ok(answer) if answer.is_from_wapi() => attempt.accepted().await,
+            Ok(answer) if answer.is_lost() => attempt.lost(self.now()).await,
+            Err(failure) if failure.is_lost() => attempt.lost(self.now()).await,
             Ok(_) | Err(_) => attempt.unanswered().await,
         }
         answer
@@ -293,7 +295,7 @@ impl Client {
         let mut response = self.http.execute(request).await.map_err(failed)?;
         let too_large = |text: &str| {
             let text = format!("Infoblox at {host} gave an answer of more than {text}");
-            Failure { kind: Kind::Slow, error: ProviderError::Unexpected { text } }
+            Failure { kind: Kind::TooLarge, error: ProviderError::Unexpected { text } }
         };
         let mut body = vec![];
         while let Some(chunk) = response.chunk().await.map_err(failed)? {

@@ -26,11 +26,12 @@ impl Infoblox {
             Ok(reply) => self.written(change, &reply).await,
             Err(failure) => match failure.kind {
                 Kind::Duplicate => Err(self.taken(change.zone(), failure).await),
-                Kind::Passing | Kind::Slow => self.settle(change, failure).await,
+                Kind::Passing | Kind::Slow | Kind::TooLarge => self.settle(change, failure).await,
                 Kind::ReferenceGone
                 | Kind::Untaken
                 | Kind::Elsewhere
                 | Kind::Final
+                | Kind::Before
                 | Kind::Untrusted
                 | Kind::Version
                 | Kind::Here => Err(failure.error),

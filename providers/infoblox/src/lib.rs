@@ -7,7 +7,7 @@
 //! the grid serves what it holds), `records` (the records of hosts, with its own stages), `inspect` (all of that for people), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `connect`, `master`, `session`, [`login`] and `breaker` (when a
 //! request may be sent, to whom, and as whom), `answer` (what a reply means) with `secrets` (what of it may be quoted) and
-//! `bounds` (how much of it is read), [`calls`] (measuring), [`recording`] (what a grid answers, for those who have none).
+//! `bounds` and `paging` (how much of it is read), [`calls`] (measuring), [`recording`] (what a grid answers, for those who have none).
 
 mod absence;
 mod amends;
@@ -26,6 +26,7 @@ mod inspect;
 pub mod login;
 mod lower;
 mod master;
+mod paging;
 pub mod provider;
 pub mod recording;
 mod records;

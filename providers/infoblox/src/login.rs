@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use gslb_core::login::{Fingerprint, LoginDecision, LoginEnd, LoginRecord, Salt, decide};
 use gslb_provider_contract::ProviderError;
 use gslb_provider_contract::error::BoxError;
-use jiff::Timestamp;
+use jiff::{Timestamp, Unit};
 use secrecy::ExposeSecret;
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -80,6 +80,8 @@ pub(crate) struct Attempt<'a> {
     fingerprint: Fingerprint,
     /// When the credential was last tried before this.
     before: Option<Timestamp>,
+    /// It was accepted before, and not rejected since.
+    proven: bool,
     /// What is stored.
     stored: Option<LoginRecord>,
     own: MutexGuard<'a, Own>,
@@ -120,18 +122,19 @@ impl LoginGate {
         own.unsaved = None;
         let password = credential.password.expose_secret();
         let fingerprint = Fingerprint::of(record.salt(), &credential.username, password);
+        let rejected = record.is_rejected(fingerprint);
         match decide(&record, fingerprint, now) {
             LoginDecision::MayTry => {}
-            LoginDecision::WaitUntil(until) => return Err(held(host, Some(until))),
-            LoginDecision::BlockedUntilChanged => return Err(held(host, None)),
+            LoginDecision::WaitUntil(until) => return Err(held(host, rejected, Some(until))),
+            LoginDecision::BlockedUntilChanged => return Err(held(host, rejected, None)),
         }
-        let before = record.last(fingerprint);
+        let (before, proven) = (record.last(fingerprint), record.is_proven(fingerprint));
         // Taken: a try that ends with its caller is one whose end nobody saw, so the next one is noted.
-        let stored = match own.accepted.take() == Some(fingerprint) && record.is_proven(fingerprint) {
+        let stored = match own.accepted.take() == Some(fingerprint) && proven {
             true => stored,
             false => self.replace(stored, record.trying(fingerprint, now)).await?,
         };
-        Ok(Attempt { gate: self, fingerprint, before, stored, own })
+        Ok(Attempt { gate: self, fingerprint, before, proven, stored, own })
     }
 
     async fn load(&self) -> Result<Option<LoginRecord>, ProviderError> {
@@ -163,6 +166,15 @@ impl Attempt<'_> {
 
     pub(crate) async fn accepted(self) {
         self.end(LoginEnd::Accepted).await;
+    }
+
+    /// It was sent, and the reply was lost. A credential that was never accepted may be a wrong one then, and the grid may
+    /// have counted it.
+    pub(crate) async fn lost(self, now: Timestamp) {
+        match self.proven {
+            true => self.unanswered().await,
+            false => self.end(LoginEnd::Lost { at: now }).await,
+        }
     }
 
     /// The grid gave no verdict on the credential.
@@ -201,13 +213,17 @@ impl Attempt<'_> {
     }
 }
 
-fn held(host: &str, until: Option<Timestamp>) -> ProviderError {
+fn held(host: &str, rejected: bool, until: Option<Timestamp>) -> ProviderError {
+    let what = match rejected {
+        true => "rejected the user name or the password (HTTP 401)",
+        false => "gave no answer to the last log-ins, and may have counted them as bad ones",
+    };
     let when = match until {
-        Some(_) => "tried once more after some minutes",
-        None => "not tried again before it changes",
+        Some(until) => format!("tried once more at {}", until.round(Unit::Second).unwrap_or(until)),
+        None => "not tried again before it changes".to_owned(),
     };
     let text = format!(
-        "Infoblox at {host} rejected the user name or the password (HTTP 401), or never answered an earlier log-in; to keep the account from being locked the same credential is {when}; correct it if it is wrong"
+        "Infoblox at {host} {what}; to keep the account from being locked the same credential is {when}; correct it if it is wrong"
     );
     ProviderError::LoginHeld { text, until }
 }

@@ -324,7 +324,7 @@ impl Provider for Infoblox {
 
     async fn restart(&self) -> Result<(), ProviderError> {
         self.restart_services().await.map_err(|failure| match failure.kind {
-            Kind::Passing | Kind::Slow => {
+            Kind::Passing | Kind::Slow | Kind::TooLarge => {
                 let text = format!("it is not known whether the services were restarted ({})", failure.error);
                 ProviderError::Uncertain { text, source: None }
             }
@@ -333,6 +333,7 @@ impl Provider for Infoblox {
             | Kind::Untaken
             | Kind::Elsewhere
             | Kind::Final
+            | Kind::Before
             | Kind::Untrusted
             | Kind::Version
             | Kind::Here => failure.error,

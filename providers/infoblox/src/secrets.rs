@@ -2,7 +2,7 @@
 //! we sent it as a credential, which a debugging proxy repeats.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use gslb_core::text::one_line;
@@ -55,11 +55,58 @@ impl Secrets {
     /// A foreign text as a person may read it.
     pub(crate) fn quote(&self, text: &str) -> String {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut secrets: Vec<&str> = known.iter().map(|secret| secret.expose_secret()).collect();
+        let mut secrets: Vec<String> =
+            known.iter().flat_map(|secret| spellings(secret.expose_secret())).collect();
         // One that is a part of another must not leave the rest of it.
         secrets.sort_by_key(|secret| Reverse(secret.len()));
-        short(&secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***")))
+        short(&secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(&secret, "***")))
     }
+}
+
+/// A secret as a page, a link or JSON shows it: as it is, without the padding of Base64, and percent-, HTML- and
+/// JSON-encoded.
+fn spellings(secret: &str) -> BTreeSet<String> {
+    let bare = secret.trim_end_matches('=');
+    let percent = |upper: bool, plus: bool| -> String {
+        let encode = |byte: u8| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            b' ' if plus => "+".to_owned(),
+            _ if upper => format!("%{byte:02X}"),
+            _ => format!("%{byte:02x}"),
+        };
+        bare.bytes().map(encode).collect()
+    };
+    let html = |quote: &str| {
+        let text = bare.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        text.replace('"', "&quot;").replace('\'', quote)
+    };
+    let json = serde_json::Value::from(bare).to_string();
+    let ascii: String = json.chars().map(escaped).collect();
+    let inner = |json: &str| json.trim_matches('"').to_owned();
+    let all = [
+        secret.to_owned(),
+        bare.to_owned(),
+        percent(true, false),
+        percent(false, false),
+        percent(true, true),
+        html("&#39;"),
+        html("&#x27;"),
+        html("'"),
+        json[1..json.len() - 1].to_owned(),
+        inner(&json).replace('/', "\\/"),
+        ascii[1..ascii.len() - 1].to_owned(),
+    ];
+    all.into_iter().filter(|spelling| spelling.len() >= SHORTEST).collect()
+}
+
+/// As JSON that is pure ASCII has it.
+fn escaped(letter: char) -> String {
+    if letter.is_ascii() {
+        return letter.to_string();
+    }
+    letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
 /// A foreign text on one line, of bounded length.
@@ -102,6 +149,29 @@ mod tests {
         secrets.note_headers(&HeaderMap::from_iter([(COOKIE, HeaderValue::from_static(cookie))]));
         assert_eq!(secrets.quote(cookie), "ibapauth=\"***\"");
         assert_eq!(secrets.quote("key 4d1e8a0b, \u{202e}4d1e"), "key ***, \\u{202e}***");
+    }
+
+    /// A link of a portal, a debugging page, a reply that is JSON.
+    #[test]
+    fn a_secret_is_hidden_in_every_spelling_that_a_page_a_link_or_json_has_for_it() {
+        let secrets = Secrets::default();
+        secrets.note("S3cr/et\"wörd&<x>+y='z'");
+        secrets.note("c3ZjLWRuczpTM2Ny==");
+        for shown in [
+            "S3cr/et\"wörd&<x>+y='z'",
+            "S3cr%2Fet%22w%C3%B6rd%26%3Cx%3E%2By%3D%27z%27",
+            "S3cr%2fet%22w%c3%b6rd%26%3cx%3e%2by%3d%27z%27",
+            "S3cr/et&quot;wörd&amp;&lt;x&gt;+y=&#39;z&#39;",
+            "S3cr/et&quot;wörd&amp;&lt;x&gt;+y='z'",
+            r#"S3cr/et\"wörd&<x>+y='z'"#,
+            r#"S3cr\/et\"wörd&<x>+y='z'"#,
+            r#"S3cr/et\"w\u00f6rd&<x>+y='z'"#,
+            "c3ZjLWRuczpTM2Ny%3D%3D",
+            "c3ZjLWRuczpTM2Ny",
+        ] {
+            let quoted = secrets.quote(&format!("a={shown}&b"));
+            assert!(quoted.starts_with("a=***") && !quoted.contains("TM2Ny"), "{shown}: {quoted}");
+        }
     }
 
     #[test]

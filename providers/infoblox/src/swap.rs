@@ -147,8 +147,8 @@ impl Infoblox {
     ) -> Result<Receipt, ProviderError> {
         let zone = change.zone();
         match failure.kind {
-            Kind::Passing | Kind::Slow => return self.settle(change, failure).await,
-            Kind::Untaken | Kind::Elsewhere | Kind::Untrusted | Kind::Version | Kind::Here => {
+            Kind::Passing | Kind::Slow | Kind::TooLarge => return self.settle(change, failure).await,
+            Kind::Untaken | Kind::Elsewhere | Kind::Before | Kind::Untrusted | Kind::Version | Kind::Here => {
                 return Err(failure.error);
             }
             Kind::ReferenceGone | Kind::Duplicate | Kind::Final => {}

@@ -33,7 +33,7 @@ pub(crate) fn failure(host: &str, error: reqwest::Error) -> Failure {
         return Failure { kind: Kind::Slow, error };
     }
     if causes(&error).any(|cause| cause.to_string().contains(PROXY_WANTS_LOGIN)) {
-        return Failure::last(proxy_refuses(host));
+        return proxy_refuses(host);
     }
     let (kind, words) = words(&error);
     let text = format!("Infoblox at {host} is unavailable: {words}{BY_ITSELF}");
@@ -210,7 +210,7 @@ mod tests {
         let error = client.get("https://gm.example.com/").send().await.unwrap_err();
         let failure = failure("gm.example.com", error);
         proxy.join().unwrap();
-        assert_eq!(failure.kind, Kind::Final);
+        assert_eq!(failure.kind, Kind::Before);
         assert_eq!(
             failure.error.to_string(),
             "the proxy on the way to Infoblox at gm.example.com asks for a user name and a password, or refuses those it has (HTTP 407); correct HTTPS_PROXY, or name the host in NO_PROXY"

@@ -128,12 +128,17 @@ pub(crate) struct ErrorBody {
     pub(crate) error: Option<String>,
 }
 
-/// The reference in the reply to a write: a bare string, or an object if somebody in between asked for fields. It is that
-/// of a delegation or of a task; everything else is no reply to a write of ours.
+/// The reference in the reply to a write of a delegation.
 pub(crate) fn written_reference(reply: &Value) -> Option<&str> {
+    reference_of(reply, &[ZONE_DELEGATED])
+}
+
+/// The reference in a reply: a bare string, or an object if somebody in between asked for fields. It is that of an object
+/// of these kinds or of a task; everything else is no reply to a write of ours.
+pub(crate) fn reference_of<'a>(reply: &'a Value, kinds: &[&str]) -> Option<&'a str> {
     let reference = reply.as_str().or_else(|| reply.get("_ref")?.as_str())?;
-    let of_ours = reference.strip_prefix(ZONE_DELEGATED).is_some_and(|rest| rest.starts_with('/'))
-        || reference.starts_with(SCHEDULED_TASK);
+    let is_of = |kind: &&str| reference.strip_prefix(kind).is_some_and(|rest| rest.starts_with('/'));
+    let of_ours = kinds.iter().any(|kind| is_of(kind)) || reference.starts_with(SCHEDULED_TASK);
     let sane = reference.len() <= LONGEST_REFERENCE && !reference.contains(char::is_control);
     Some(reference).filter(|_| of_ours && sane)
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use self::convert::Found;
 use self::wire::{KINDS, RecordKind};
 use crate::absence::above;
-use crate::answer::Failure;
+use crate::answer::{Failure, Kind};
 use crate::beneath::pattern;
 use crate::client::{BATCH, Request};
 use crate::provider::Infoblox;
@@ -29,12 +29,11 @@ pub(crate) const CLAIM: &str = "GslbBridgeClaim";
 /// The same with a challenge.
 pub(crate) const CHALLENGE: &str = "GslbBridgeChallenge";
 
-/// Hits of one kind that a batch may bring, as there is no paging in it. More are read page by page.
-const MOST_IN_BATCH: i64 = 1000;
-/// Objects on one page; a grid gives no more (reference.md §2.4).
-const PAGE: &str = "1000";
-/// Pages of one kind: more records than a fleet has hosts. No outside reference.
-const MOST_PAGES: usize = 50;
+/// Hits of one kind that a batch may bring, as there is no paging in it: a record has some 25 values, of which a
+/// [reply is read up to a bound](crate::bounds). More are read page by page.
+const MOST_IN_BATCH: i64 = 180;
+/// Objects of one kind: more records than a fleet has hosts. No outside reference.
+const MOST_OBJECTS: usize = 50_000;
 
 /// Which names are read.
 #[derive(Debug, Clone, Copy)]
@@ -51,8 +50,10 @@ impl Infoblox {
         let zone = &scope.zone;
         let found = match self.client.read_all(&batch(Names::Within(zone), self.view())).await {
             Ok(reply) => self.kinds(reply)?,
-            // More hits than a search may have: they are read page by page.
-            Err(Failure { error: ProviderError::Refused { .. }, .. }) => self.read_pages(zone).await?,
+            // More hits than a search may have, or larger ones: they are read page by page.
+            Err(
+                Failure { error: ProviderError::Refused { .. }, .. } | Failure { kind: Kind::TooLarge, .. },
+            ) => self.read_pages(zone).await?,
             Err(failure) => return Err(failure),
         };
         let (records, delegated) = found;
@@ -108,16 +109,10 @@ impl Infoblox {
     async fn read_pages(&self, zone: &DomainName) -> Result<(Vec<Found>, bool), Failure> {
         let mut found = Vec::new();
         for kind in KINDS {
-            let first = [
-                ("name~", pattern(zone)),
-                ("view", self.view().to_owned()),
-                ("_return_fields", kind.fields().to_owned()),
-                ("_paging", "1".to_owned()),
-                ("_return_as_object", "1".to_owned()),
-                ("_max_results", PAGE.to_owned()),
-            ];
-            let first: Vec<_> = first.iter().map(|(key, value)| (*key, value.as_str())).collect();
-            for hit in self.all_pages(kind.name(), &first, MOST_PAGES).await? {
+            let name = pattern(zone);
+            let criteria =
+                [("name~", name.as_str()), ("view", self.view()), ("_return_fields", kind.fields())];
+            for hit in self.all_of(kind.name(), &criteria, MOST_OBJECTS).await? {
                 found.push(self.found(kind, &hit)?);
             }
         }

@@ -4,15 +4,17 @@ use gslb_core::change::Traced;
 use gslb_core::records::{HostRecord, ObservedHost, RecordChange};
 use gslb_provider_contract::{Disposition, ProviderError, Receipt};
 use reqwest::Method;
+use serde_json::Value;
 
 use super::convert::{Found, Mark};
 use super::lower::{TooLong, create, edit, kind_of};
+use super::wire::RecordKind;
 use super::{CHALLENGE, CLAIM};
 use crate::answer::{Failure, Kind};
 use crate::client::{BATCH, Request};
 use crate::provider::Infoblox;
 use crate::task::task_number;
-use crate::wire::{SCHEDULED_TASK, written_reference};
+use crate::wire::{SCHEDULED_TASK, reference_of};
 
 impl Infoblox {
     /// Makes a change, if the host still is what it was planned for.
@@ -50,7 +52,7 @@ impl Infoblox {
         let target = kind_of(after.address).name().to_owned();
         let request = Request { method: Method::POST, target, body: Some(body) };
         match self.client.send(&request).await {
-            Ok(reply) => self.record_written(change, written_reference(&reply)).await,
+            Ok(reply) => self.record_written(change, written_record(&reply)).await,
             Err(failure) => self.record_not_written(change, failure).await,
         }
     }
@@ -74,7 +76,7 @@ impl Infoblox {
         match self.client.send(&request).await {
             Ok(reply) => {
                 let written = reply.as_array().and_then(|results| results.last());
-                self.record_written(change, written.and_then(written_reference)).await
+                self.record_written(change, written.and_then(written_record)).await
             }
             Err(failure) => self.record_not_written(change, failure).await,
         }
@@ -106,8 +108,8 @@ impl Infoblox {
         failure: Failure,
     ) -> Result<Receipt<ObservedHost>, ProviderError> {
         match failure.kind {
-            Kind::Passing | Kind::Slow => return self.settle_record(change, failure).await,
-            Kind::Untaken | Kind::Elsewhere | Kind::Untrusted | Kind::Version | Kind::Here => {
+            Kind::Passing | Kind::Slow | Kind::TooLarge => return self.settle_record(change, failure).await,
+            Kind::Untaken | Kind::Elsewhere | Kind::Before | Kind::Untrusted | Kind::Version | Kind::Here => {
                 return Err(failure.error);
             }
             Kind::ReferenceGone | Kind::Duplicate | Kind::Final => {}
@@ -154,6 +156,11 @@ impl Infoblox {
         self.claims.learn(known, now);
         Ok(known)
     }
+}
+
+/// The reference in the reply to a write of a record.
+fn written_record(reply: &Value) -> Option<&str> {
+    reference_of(reply, &[RecordKind::A.name(), RecordKind::Aaaa.name()])
 }
 
 fn object_of<'a>(change: &RecordChange, objects: &'a [Found]) -> Option<&'a Found> {

@@ -114,7 +114,7 @@ async fn more_than_a_batch_may_bring_is_read_page_by_page() {
     let objects = names.iter().map(|name| format!("record:a {name}")).collect();
     assert_eq!(on.beneath().await.unwrap(), Beneath::new(objects, false));
     let pages = on.grid.journal().count(|entry| entry.uri.contains("record:a?_page_id="));
-    assert_eq!(pages, 1);
+    assert_eq!(pages, 2);
 }
 
 #[tokio::test]

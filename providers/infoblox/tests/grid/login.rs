@@ -96,7 +96,7 @@ async fn a_credential_that_works_again_after_a_rejection_is_counted_from_the_sta
 
 #[tokio::test]
 async fn an_outage_during_the_log_in_is_no_bad_log_in() {
-    for fault in [Fault::Unavailable, Fault::ResetBeforeCommit, Fault::Forbidden, Fault::MetaRefresh] {
+    for fault in [Fault::Unavailable, Fault::Forbidden, Fault::MetaRefresh] {
         let on = OnGrid::new();
         on.grid.faults().inject(fault);
         for _ in 0..2 {
@@ -104,6 +104,24 @@ async fn an_outage_during_the_log_in_is_no_bad_log_in() {
         }
         on.grid.faults().clear();
         on.advance(30);
+        on.observe().await.unwrap();
+    }
+}
+
+/// A grid that blocks a client after bad log-ins drops what it sends (reference.md §1.3).
+#[tokio::test]
+async fn log_ins_whose_reply_is_lost_grow_rare_while_the_credential_was_never_accepted() {
+    for fault in [Fault::ResetBeforeCommit, Fault::BadGateway] {
+        let on = OnGrid::new();
+        on.grid.faults().inject(fault);
+        for _ in 0..3 {
+            on.observe().await.unwrap_err();
+        }
+        assert_eq!(on.grid.journal().entries().len(), 4, "{fault:?}");
+        let held = on.observe().await.unwrap_err();
+        assert!(held.to_string().contains("gave no answer to the last log-ins"), "{held}");
+        on.grid.faults().clear();
+        on.advance(60);
         on.observe().await.unwrap();
     }
 }

@@ -214,6 +214,39 @@ async fn a_large_zone_is_read_page_by_page_and_whole() {
     assert_eq!(on.provider.records(&scope()).await.unwrap().len(), 1100);
 }
 
+/// A reply is read up to a bound, and an object has as many attributes as the DNS team likes.
+#[tokio::test]
+async fn a_zone_of_records_with_many_attributes_is_read_whole() {
+    let on = OnGrid::new();
+    let names: Vec<_> = (0..20).map(|number| format!("Attribute{number:02}")).collect();
+    on.grid.edit(|admin| {
+        for name in &names {
+            admin.create("extensibleattributedef", json!({"name": name, "type": "STRING"})).unwrap();
+        }
+        let attributes: serde_json::Map<_, _> =
+            names.iter().map(|name| (name.clone(), json!({"value": "v".repeat(60)}))).collect();
+        for number in 0..700 {
+            let record = json!({
+                "name": format!("app-{number}.cloud.example.com"), "ipv4addr": "192.0.2.80", "ttl": 30,
+                "comment": "c".repeat(256), "extattrs": attributes,
+            });
+            admin.create("record:a", record).unwrap();
+        }
+    });
+    assert_eq!(on.provider.records(&scope()).await.unwrap().len(), 700);
+}
+
+/// The grid's reference is its word.
+#[tokio::test]
+async fn a_record_that_was_made_is_made_although_the_read_after_it_fails() {
+    let on = OnGrid::new();
+    let change = changes(&on, Some("192.0.2.80")).await;
+    on.grid.faults().inject(Fault::Refuse("no more").on_method("POST").after(2).times(9));
+    let receipt = on.provider.apply_record(&change[0]).await.unwrap();
+    assert_eq!((receipt.disposition, receipt.read_back), (Disposition::Applied, None));
+    assert!(receipt.reference.starts_with("record:a/"), "{}", receipt.reference);
+}
+
 #[tokio::test]
 async fn a_zone_that_is_delegated_is_refused_with_what_helps() {
     let on = OnGrid::new();

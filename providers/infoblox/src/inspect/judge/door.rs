@@ -31,9 +31,14 @@ pub(super) fn shut(facts: &Facts, shut: &Shut) -> Vec<Finding> {
         Kind::Untrusted => vec![reached(facts), untrusted(&shut.failure.error)],
         Kind::Version => vec![reached(facts), trusted(facts), unsupported(shut)],
         Kind::Elsewhere => vec![elsewhere(&shut.failure.error)],
-        Kind::ReferenceGone | Kind::Duplicate | Kind::Untaken | Kind::Passing | Kind::Slow | Kind::Final => {
-            refused(facts, &shut.failure.error)
-        }
+        Kind::Before => vec![kept_away(&shut.failure.error)],
+        Kind::ReferenceGone
+        | Kind::Duplicate
+        | Kind::Untaken
+        | Kind::Passing
+        | Kind::Slow
+        | Kind::TooLarge
+        | Kind::Final => refused(facts, &shut.failure.error),
     };
     findings.push(Finding::unknown(
         "rest",
@@ -105,6 +110,14 @@ fn not_sent(error: &ProviderError) -> Finding {
             "correct INFOBLOX_WAPI_USERNAME and INFOBLOX_WAPI_PASSWORD, or their files",
         ),
     }
+}
+
+fn kept_away(error: &ProviderError) -> Finding {
+    Finding::error(
+        "reach",
+        error.to_string(),
+        "HTTPS_PROXY and NO_PROXY must let this cluster through; the grid itself was not asked",
+    )
 }
 
 fn untrusted(error: &ProviderError) -> Finding {
