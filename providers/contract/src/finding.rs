@@ -1,7 +1,18 @@
 //! What a look at a backend finds, for people: one judgement each, and what to change.
 
+use gslb_core::beneath::Adoption;
+use gslb_core::claim::Claimant;
 use gslb_core::name::DomainName;
 use serde::Serialize;
+
+/// A delegation to look at, whether it is there or will be.
+#[derive(Debug, Clone)]
+pub struct Delegated {
+    /// Whose and which.
+    pub claimant: Claimant,
+    /// Who asks that it be made whatever it hides, if anybody does.
+    pub adopts: Option<Adoption>,
+}
 
 /// One thing that was looked at. Its words name the object, the value and the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -6,7 +6,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::changelog::Amends;
-use gslb_core::claim::Claimant;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
@@ -15,7 +14,7 @@ use gslb_core::zone::Zone;
 use serde_json::Value;
 
 use crate::error::ProviderError;
-use crate::finding::Finding;
+use crate::finding::{Delegated, Finding};
 
 /// Reads a backend. Whoever holds only this cannot write: `plan` and `check` get nothing else.
 #[async_trait]
@@ -62,7 +61,7 @@ pub trait Observe: Send + Sync {
     /// Looks whether the backend is as these delegations need it, for people. Reads only. It does not fail: what could
     /// not be read is a finding of its own, and one zone that cannot be read hides no other. A provider that has
     /// nothing to say finds nothing.
-    async fn inspect(&self, _zones: &[Claimant]) -> Vec<Finding> {
+    async fn inspect(&self, _zones: &[Delegated]) -> Vec<Finding> {
         Vec::new()
     }
 }

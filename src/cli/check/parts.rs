@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context;
-use gslb_core::claim::Claimant;
 use gslb_core::outlet::Outlet;
-use gslb_provider_contract::{Finding, Provider};
+use gslb_provider_contract::{Delegated, Finding, Provider};
 use kube::Client;
 use prometheus_client::registry::Registry;
 
@@ -40,13 +39,13 @@ pub(super) fn providers(settings: &Settings, client: &Client) -> anyhow::Result<
 pub(super) fn places(
     settings: &Settings,
     providers: &Providers,
-    zones: Vec<Claimant>,
-) -> BTreeMap<Outlet, (Arc<dyn Provider>, Vec<Claimant>)> {
+    zones: Vec<Delegated>,
+) -> BTreeMap<Outlet, (Arc<dyn Provider>, Vec<Delegated>)> {
     let outlets = providers.outlets(settings).into_iter();
     let mut places: BTreeMap<_, _> =
         outlets.map(|(outlet, provider)| (outlet, (provider, Vec::new()))).collect();
     for zone in zones {
-        for place in providers.places(settings, zone.zone().name()) {
+        for place in providers.places(settings, zone.claimant.zone().name()) {
             let Some(provider) = place.provider else { continue };
             places.entry(place.outlet).or_insert_with(|| (provider, Vec::new())).1.push(zone.clone());
         }

@@ -230,7 +230,8 @@ impl Errand {
             Aim::Published(addresses) => (addresses.clone(), false),
             Aim::Withdrawn { .. } => (BTreeSet::new(), true),
         };
-        let (generation, adopts) = (self.object.metadata.generation, preflight::adopts(&self.object));
+        let generation = self.object.metadata.generation;
+        let adopts = preflight::adopts(&self.object, zone.name(), &context.settings);
         let evict = members::wish(&self.object).cloned();
         let evicted = members::evicted(&self.pass, &self.object, memory);
         Asked { addresses, generation, adopts, withdrawn, evict, evicted, peers, undecided, object_version }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gslb_core::beneath::Beneath;
+use gslb_core::beneath::{Adoption, Beneath};
 use gslb_core::claim::Claimant;
 use gslb_core::delegation::ObservedDelegation;
 use gslb_provider_contract::ProviderError;
@@ -132,6 +132,8 @@ pub(super) struct Attribute {
 #[derive(Debug)]
 pub(super) struct ZoneFacts {
     pub(super) claimant: Claimant,
+    /// Who asks that it be delegated whatever that hides, if anybody does.
+    pub(super) adopts: Option<Adoption>,
     /// Zones of every kind, in every view that the account sees, whose name is that of the delegation or above it.
     pub(super) around: Read<Vec<Holder>>,
     /// The delegation in the configured view; nothing if there is none.

@@ -9,14 +9,13 @@ mod judge;
 mod read;
 mod read_zone;
 
-use gslb_core::claim::Claimant;
-use gslb_provider_contract::Finding;
+use gslb_provider_contract::{Delegated, Finding};
 
 use crate::provider::Infoblox;
 
 impl Infoblox {
     /// What there is to say of the grid, and of each of these delegations.
-    pub(crate) async fn examine(&self, zones: &[Claimant]) -> Vec<Finding> {
+    pub(crate) async fn examine(&self, zones: &[Delegated]) -> Vec<Finding> {
         judge::judge(&self.facts(zones).await)
     }
 }

@@ -1,8 +1,7 @@
 //! Reads of the grid as a whole. None of them writes, and none depends on another one's success but on being let in.
 
 use futures::{StreamExt, stream};
-use gslb_core::claim::Claimant;
-use gslb_provider_contract::ProviderError;
+use gslb_provider_contract::{Delegated, ProviderError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -33,7 +32,7 @@ struct AdminGroup {
 
 impl Infoblox {
     /// Asks for the schema first: if that fails nothing else is sent, so a wrong password is sent once.
-    pub(super) async fn facts(&self, zones: &[Claimant]) -> Facts {
+    pub(super) async fn facts(&self, zones: &[Delegated]) -> Facts {
         let inside = match self.schema().await {
             Ok(schema) => Ok(self.inside(schema, zones).await),
             Err(failure) => {
@@ -60,8 +59,8 @@ impl Infoblox {
         }
     }
 
-    async fn inside(&self, schema: Schema, zones: &[Claimant]) -> Inside {
-        let reads: Vec<_> = zones.iter().cloned().map(|claimant| self.zone_facts(claimant)).collect();
+    async fn inside(&self, schema: Schema, zones: &[Delegated]) -> Inside {
+        let reads: Vec<_> = zones.iter().map(|zone| self.zone_facts(zone)).collect();
         Inside {
             schema,
             account: self.account().await,

@@ -6,7 +6,7 @@ use gslb_core::beneath::Beneath;
 use gslb_core::claim::Claimant;
 use gslb_core::delegation::{ObservedDelegation, Presence};
 use gslb_core::name::DomainName;
-use gslb_provider_contract::{Observe, ProviderError, Scope};
+use gslb_provider_contract::{Delegated, Observe, ProviderError, Scope};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -49,20 +49,21 @@ struct Signer {
 }
 
 impl Infoblox {
-    pub(super) async fn zone_facts(&self, claimant: Claimant) -> ZoneFacts {
+    pub(super) async fn zone_facts(&self, Delegated { claimant, adopts }: &Delegated) -> ZoneFacts {
         let zone = claimant.zone().name();
         let around = self.around(zone).await;
         let delegation = self.standing(zone).await;
         let signers = self.signers(zone).await;
         let beneath = match &delegation {
-            Ok(None) => Some(self.hidden(&claimant).await),
+            Ok(None) => Some(self.hidden(claimant).await),
             Ok(Some(_)) | Err(_) => None,
         };
         let signed = match &around {
             Ok(around) => self.signed(around, zone).await,
             Err(_) => None,
         };
-        ZoneFacts { claimant, around, delegation, beneath, signed, signers }
+        let (claimant, adopts) = (claimant.clone(), *adopts);
+        ZoneFacts { claimant, adopts, around, delegation, beneath, signed, signers }
     }
 
     async fn standing(&self, zone: &DomainName) -> Read<Option<ObservedDelegation>> {

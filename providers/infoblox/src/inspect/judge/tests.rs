@@ -70,6 +70,7 @@ fn facts() -> Facts {
             attributes: Ok(vec![attribute]),
             restarts: Ok(Restarts::NotNeeded),
             zones: vec![ZoneFacts {
+                adopts: None,
                 claimant: zone(),
                 around: Ok(vec![parent]),
                 delegation: Ok(None),

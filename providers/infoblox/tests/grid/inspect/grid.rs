@@ -21,8 +21,9 @@ async fn a_view_that_is_not_there_is_an_error_and_what_is_in_it_unknown() {
     let on = stage();
     let wanted = Wanted { view: "Default", ..Wanted::default() };
     let provider = on.another(wanted);
-    let report =
-        super::Report::of(&gslb_provider_contract::Observe::inspect(&provider, &[crate::stage::eu()]).await);
+    let report = super::Report::of(
+        &gslb_provider_contract::Observe::inspect(&provider, &[super::delegated(crate::stage::eu())]).await,
+    );
     let says = "Infoblox at 127.0.0.1 says: View Default not found; set INFOBLOX_DNS_VIEW to the name of a DNS view that the account may see";
     let expected = healthy()
         .but("view", &["error view: there is no DNS view Default, or the account may not see it; it sees default -> set INFOBLOX_DNS_VIEW to the exact name of a view, or let the account read this one"])

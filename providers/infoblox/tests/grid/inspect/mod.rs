@@ -8,7 +8,7 @@ mod zone;
 
 use gslb_core::claim::Claimant;
 use gslb_mocks::wapi::{Account, Entry, Grid, GridBuilder};
-use gslb_provider_contract::{Observe, Provider};
+use gslb_provider_contract::{Delegated, Observe, Provider};
 use serde_json::{Value, json};
 
 use self::report::{Report, healthy};
@@ -64,10 +64,14 @@ fn delete(on: &OnGrid, kind: &str, field: &str, value: &str) {
 }
 
 async fn looked(on: &OnGrid) -> Report {
-    looked_at(on, &[eu()]).await
+    looked_at(on, &[delegated(eu())]).await
 }
 
-async fn looked_at(on: &OnGrid, zones: &[Claimant]) -> Report {
+fn delegated(claimant: Claimant) -> Delegated {
+    Delegated { claimant, adopts: None }
+}
+
+async fn looked_at(on: &OnGrid, zones: &[Delegated]) -> Report {
     Report::of(&on.provider.inspect(zones).await)
 }
 
