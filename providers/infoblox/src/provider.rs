@@ -11,7 +11,7 @@ use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::records::{ApprovedRecordChange, ObservedHost, ZoneRecords};
 use gslb_provider_contract::{
-    Approval, Capabilities, Delegated, Disposition, Finding, Held, Observe, Provider, ProviderError,
+    Approval, Capabilities, Disposition, Finding, Held, Inspected, Observe, Provider, ProviderError,
     ProviderId, Receipt, Scope, Service,
 };
 use reqwest::Url;
@@ -277,8 +277,8 @@ impl Observe for Infoblox {
         beneath.await.map_err(|failure| failure.error)
     }
 
-    async fn inspect(&self, zones: &[Delegated]) -> Vec<Finding> {
-        self.examine(zones).await
+    async fn inspect(&self, what: &Inspected) -> Vec<Finding> {
+        self.examine(what).await
     }
 }
 

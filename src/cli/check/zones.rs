@@ -1,34 +1,43 @@
 //! Which delegations to look at: those of the cluster's objects, and those that a start of `run` would make objects of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::beneath::Adoption;
 use gslb_core::claim::Claimant;
 use gslb_core::name::DomainName;
 use gslb_core::zone::Zone;
 use gslb_crds::ZoneDelegation;
-use gslb_provider_contract::{Delegated, Finding};
+use gslb_provider_contract::{Delegated, Finding, Inspected, RecordsZone};
 use kube::api::ListParams;
 use kube::core::DeserializeGuard;
 use kube::{Api, Client, ResourceExt};
 
+use super::hosts;
 use crate::config::Settings;
 use crate::controller::zone_delegation::adopts;
 use crate::kube_call::{in_time, said};
 
 const CHECK: &str = "zones";
 
-/// The delegations by name, and what keeps others from being looked at.
-pub(super) async fn of(settings: &Settings, client: &Client) -> (Vec<Delegated>, Vec<Finding>) {
+/// The zones by name, and what keeps others from being looked at.
+pub(super) async fn of(settings: &Settings, client: &Client) -> (Inspected, Vec<Finding>) {
     let api: Api<DeserializeGuard<ZoneDelegation>> = Api::all(client.clone());
     let listed = in_time(api.list(&ListParams::default())).await.map(|list| list.items);
-    gather(settings, listed)
+    let (mut zones, mut findings) = gather(settings, listed);
+    if !zones.records.is_empty() {
+        let (hosts, unknown) = hosts::of(client).await;
+        findings.extend(unknown);
+        for zone in &mut zones.records {
+            zone.hosts = hosts.iter().filter(|host| host.is_within(zone.zone.name())).cloned().collect();
+        }
+    }
+    (zones, findings)
 }
 
 fn gather(
     settings: &Settings,
     listed: kube::Result<Vec<DeserializeGuard<ZoneDelegation>>>,
-) -> (Vec<Delegated>, Vec<Finding>) {
+) -> (Inspected, Vec<Finding>) {
     let set_up = |zone: &Zone| {
         let adopts = Adoption::of(None, settings.adopting_zones.contains(zone.name()));
         (zone.name().clone(), (zone.clone(), adopts))
@@ -64,17 +73,11 @@ fn gather(
             ),
         }
     }
-    if findings.is_empty() && (undelegated.is_empty() || !delegations.is_empty()) {
-        findings.push(counted(delegations.len()));
+    if findings.is_empty() {
+        findings.push(counted(delegations.len() + undelegated.len()));
     }
-    findings.extend(undelegated.iter().map(|(zone, _)| in_records_mode(zone)));
-    (delegations, findings)
-}
-
-/// What is checked is where delegations are; a look at records would need what the Gslbs want.
-fn in_records_mode(zone: &Zone) -> Finding {
-    let found = "the zone is in records mode, so there is no delegation to look at; how its records stand is told by the condition InSync of each Gslb";
-    Finding::ok(CHECK, found).about(zone.name())
+    let records = undelegated.into_iter().map(|(zone, _)| RecordsZone { zone, hosts: BTreeSet::new() });
+    (Inspected { delegations, records: records.collect() }, findings)
 }
 
 /// Its zone, and who asks that it be delegated whatever that hides.
@@ -136,8 +139,8 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
-    fn names(zones: &[Delegated]) -> Vec<String> {
-        let zones = zones.iter().map(|delegated| delegated.claimant.zone());
+    fn names(zones: &Inspected) -> Vec<String> {
+        let zones = zones.delegations.iter().map(|delegated| delegated.claimant.zone());
         zones.map(|zone| format!("{} in {}", zone.name(), zone.parent())).collect()
     }
 
@@ -187,22 +190,22 @@ mod tests {
             ]),
         );
         assert_eq!(
-            zones.iter().map(|delegated| delegated.adopts).collect::<Vec<_>>(),
+            zones.delegations.iter().map(|delegated| delegated.adopts).collect::<Vec<_>>(),
             [Some(Adoption::Setting), Some(Adoption::Setting), None, Some(Adoption::Annotation)]
         );
     }
 
     #[test]
-    fn a_zone_in_records_mode_has_no_delegation_to_look_at() {
+    fn a_zone_in_records_mode_is_looked_at_and_not_as_a_delegation() {
         let mut settings = settings("example.com:b.example.com:30;example.com:c.example.com:30");
         settings.records_zones.insert(name("c.example.com"));
         let (zones, findings) = gather(&settings, Ok(vec![]));
         assert_eq!(names(&zones), ["b.example.com in example.com"]);
-        let told: Vec<_> = findings.iter().map(|finding| (finding.severity, finding.zone.clone())).collect();
-        assert_eq!(told, [(Severity::Ok, None), (Severity::Ok, Some(name("c.example.com")))]);
-        settings.records_zones.insert(name("b.example.com"));
-        let (zones, findings) = gather(&settings, Ok(vec![]));
-        assert_eq!((zones.len(), findings.len()), (0, 2));
+        let kept: Vec<_> = zones.records.iter().map(|zone| zone.zone.name().as_str()).collect();
+        assert_eq!(
+            (kept, findings),
+            (vec!["c.example.com"], vec![Finding::ok(CHECK, "2 zones are looked at")])
+        );
     }
 
     #[test]
@@ -223,7 +226,7 @@ mod tests {
         let long = format!("{}.example.com", "z".repeat(60));
         let spec = json!({"loadBalancedZone": long, "parentZone": "example.com", "dnsZoneNegTTL": 30});
         let (zones, findings) = gather(&settings(""), Ok(vec![object("long", spec)]));
-        assert_eq!((zones.len(), findings.len(), findings[0].severity), (0, 1, Severity::Error));
+        assert_eq!((names(&zones).len(), findings.len(), findings[0].severity), (0, 1, Severity::Error));
         let (_, findings) = gather(&settings(""), Ok(vec![]));
         assert_eq!((findings.len(), findings[0].severity), (1, Severity::Warning));
     }

@@ -3,12 +3,13 @@
 mod account;
 mod door;
 mod grid;
+mod records;
 mod report;
 mod zone;
 
 use gslb_core::claim::Claimant;
 use gslb_mocks::wapi::{Account, Entry, Grid, GridBuilder};
-use gslb_provider_contract::{Delegated, Observe, Provider};
+use gslb_provider_contract::{Delegated, Inspected, Observe, Provider};
 use serde_json::{Value, json};
 
 use self::report::{Report, healthy};
@@ -72,7 +73,13 @@ fn delegated(claimant: Claimant) -> Delegated {
 }
 
 async fn looked_at(on: &OnGrid, zones: &[Delegated]) -> Report {
-    Report::of(&on.provider.inspect(zones).await)
+    let what = Inspected { delegations: zones.to_vec(), ..Inspected::default() };
+    Report::of(&on.provider.inspect(&what).await)
+}
+
+/// This delegation and no other.
+fn only(claimant: Claimant) -> Inspected {
+    Inspected { delegations: vec![delegated(claimant)], ..Inspected::default() }
 }
 
 #[tokio::test]
