@@ -219,9 +219,9 @@ async fn visit_host(
 }
 
 fn notary<'a>(pass: &'a Pass, provider: &'a Arc<dyn Provider>, outlet: &'a Outlet) -> Notary<'a> {
-    let Context { metrics, clock, .. } = &*pass.context;
+    let Context { metrics, clock, wall, .. } = &*pass.context;
     let (ledger, log) = (&pass.ledger, &*pass.log);
-    Notary { ledger, log, provider, outlet, metrics, clock, zone_delegation: None }
+    Notary { ledger, log, provider, outlet, metrics, clock, wall, zone_delegation: None }
 }
 
 /// The hosts of this zone: a nested one has its own.

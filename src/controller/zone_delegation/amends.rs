@@ -40,7 +40,7 @@ pub(super) async fn pay(visit: &Visit<'_>, memory: &mut Memory, observed: &Prese
     while let Some(lost) = memory.owed.first().cloned() {
         let zone = visit.desired.claimant().zone().name();
         let _under_way = visit.ledger.begin_change().await;
-        let pending = visit.log.intend(proposal(visit, &lost, observed), (visit.clock)()).await?;
+        let pending = visit.log.intend(proposal(visit, &lost, observed), (visit.wall)()).await?;
         let started = Instant::now();
         let outcome = visit.provider.amend(zone, &lost).await;
         let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

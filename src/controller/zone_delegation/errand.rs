@@ -172,6 +172,7 @@ impl Errand {
             evicted,
             period,
             clock: &pass.context.clock,
+            wall: &pass.context.wall,
             is_known: &|zone, change| pass.is_place_of(zone, change),
         };
         let _slot = self.place.slots.acquire().await;

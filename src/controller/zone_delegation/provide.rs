@@ -24,7 +24,7 @@ use super::settle::settle;
 use super::standing::{fail, open_until, other_writer, standing};
 use super::{amends, members, preflight};
 use crate::audit::ChangeLog;
-use crate::controller::context::Clock;
+use crate::clock::Clock;
 use crate::controller::ledger::{Ledger, Notary, Stop, Subject};
 use crate::metrics::Metrics;
 
@@ -54,14 +54,17 @@ pub(crate) struct Visit<'a> {
     pub(crate) evicted: BTreeSet<GeoTag>,
     /// The safety net; `None`: only on changes.
     pub(crate) period: Option<Duration>,
+    /// For calendars.
     pub(crate) clock: &'a Clock,
+    /// For the log.
+    pub(crate) wall: &'a Clock,
     /// Whether a change of a zone was made where that zone is published now.
     pub(crate) is_known: &'a (dyn Fn(&DomainName, &Proposal) -> bool + Send + Sync),
 }
 
 impl Visit<'_> {
     pub(super) fn notary(&self) -> Notary<'_> {
-        let Self { ledger, log, provider, outlet, metrics, clock, .. } = *self;
+        let Self { ledger, log, provider, outlet, metrics, clock, wall, .. } = *self;
         Notary {
             ledger,
             log,
@@ -69,6 +72,7 @@ impl Visit<'_> {
             outlet,
             metrics,
             clock,
+            wall,
             zone_delegation: self.object.metadata.name.as_deref(),
         }
     }
