@@ -33,9 +33,6 @@ pub(crate) enum Stop {
     Provider(#[from] ProviderError),
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// Others lost something by a write of ours, and it is not back.
-    #[error("{0}")]
-    Owed(String),
     #[error("{0}")]
     Refused(String, &'static str),
 }

@@ -100,7 +100,6 @@ fn fail(pass: &Pass, zone: &Zone, memory: &mut Memory, stop: &Stop, now: Timesta
             let message = format!("no record is changed because the change log cannot be written: {error}");
             (Condition::bad(kind, error.reason(), message), backoff)
         }
-        Stop::Owed(message) => (Condition::bad(kind, "OthersLost", message.clone()), backoff),
         Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), backoff),
     };
     for host in pass.context.records.within(name).keys() {

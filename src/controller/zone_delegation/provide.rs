@@ -23,7 +23,7 @@ use super::memory::{Memory, Standing};
 use super::settle::settle;
 use super::standing::{fail, open_until, other_writer, standing};
 use super::{amends, members, preflight};
-use crate::audit::ChangeLog;
+use crate::audit::{AuditError, ChangeLog};
 use crate::clock::Clock;
 use crate::controller::ledger::{Ledger, Notary, Stop, Subject};
 use crate::metrics::Metrics;
@@ -78,13 +78,37 @@ impl Visit<'_> {
     }
 }
 
+/// What stops a visit that may owe something to others.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Halt {
+    #[error(transparent)]
+    Stopped(#[from] Stop),
+    /// Others lost something by a write of ours, and it is not back.
+    #[error("{0}")]
+    Owed(String),
+}
+
+impl From<ProviderError> for Halt {
+    fn from(error: ProviderError) -> Self {
+        Self::Stopped(error.into())
+    }
+}
+
+impl From<AuditError> for Halt {
+    fn from(error: AuditError) -> Self {
+        Self::Stopped(error.into())
+    }
+}
+
 /// Visits the provider and remembers how things stand.
 pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
     let mut stale = 0;
     memory.next_provider = None;
     let result = loop {
         match round(visit, memory).await {
-            Err(Stop::Provider(ProviderError::Stale { .. })) if stale < STALE_TRIES => stale += 1,
+            Err(Halt::Stopped(Stop::Provider(ProviderError::Stale { .. }))) if stale < STALE_TRIES => {
+                stale += 1
+            }
             Ok(true) if stale < STALE_TRIES => stale += 1,
             result => break result.map(|_| ()),
         }
@@ -100,12 +124,12 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
             let read_back = memory.read_backs.first().copied();
             memory.next_provider = read_back.into_iter().chain(next).chain(calm).min();
         }
-        Err(stop) => fail(visit, memory, &stop, now),
+        Err(halt) => fail(visit, memory, &halt, now),
     }
 }
 
 /// One round. Gives whether another writer came in between, so that it should be made again.
-async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
+async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Halt> {
     let claimant = visit.desired.claimant();
     visit.ledger.read_log(visit.log, visit.clock, visit.is_known).await?;
     let read_at = (visit.clock)();
@@ -184,7 +208,7 @@ async fn make(
     memory: &mut Memory,
     approved: &ApprovedPlan,
     approved_change: &ApprovedChange,
-) -> Result<Made, Stop> {
+) -> Result<Made, Halt> {
     let change = approved_change.change();
     let subject = Subject::Delegation(change.zone().clone());
     let proposal = proposal(visit, approved, change);
@@ -195,7 +219,7 @@ async fn make(
         .await?;
     memory.unlogged = false;
     if !memory.owed.is_empty() {
-        return Err(Stop::Owed(amends::UNPAID.to_owned()));
+        return Err(Halt::Owed(amends::UNPAID.to_owned()));
     }
     Ok(match receipt.disposition {
         Disposition::Applied => {
