@@ -15,6 +15,7 @@ use prometheus_client::registry::Registry as MetricsRegistry;
 use tokio::sync::mpsc;
 
 use crate::audit::{ChangeLog, Shipper, read_seal_key};
+use crate::clock::steady;
 use crate::config::{BadConfiguration, Settings};
 use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
@@ -41,8 +42,7 @@ use crate::question::{Client as Questions, Network};
 /// How often a peer's known address is looked up again at most (k8gb: its ZoneDelegation period, up to 300 s).
 const GLUE_PERIOD: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// Tells the time.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+pub use crate::clock::Clock;
 
 /// What the controller meets the world with.
 pub struct World {
@@ -54,7 +54,7 @@ pub struct World {
     pub providers: Providers,
     /// Where the lines of the change log go besides the cluster.
     pub shipper: Shipper,
-    /// The time, which goes as fast as Tokio's.
+    /// The wall clock, which goes as fast as Tokio's. It may be set, forward or back.
     pub clock: Clock,
 }
 
@@ -136,8 +136,8 @@ async fn start(
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
-    let World { client, questions, providers, shipper, clock } = world;
-    let log = change_log(&settings, &client, shipper, clock())?;
+    let World { client, questions, providers, shipper, clock: wall } = world;
+    let log = change_log(&settings, &client, shipper, wall())?;
     let log = Arc::new(log);
     let (changed, changes) = mpsc::unbounded_channel();
     let questions = Arc::new(PeerQuestions::new(questions, settings.peer_ports()));
@@ -167,7 +167,8 @@ async fn start(
         addresses: std::sync::Mutex::default(),
         migrations: std::sync::Mutex::default(),
         metrics,
-        clock,
+        clock: steady(Arc::clone(&wall)),
+        wall,
         settings: Arc::clone(&settings),
     });
     let who = who(&settings);

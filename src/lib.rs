@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod cli;
+mod clock;
 pub mod config;
 mod controller;
 pub mod daemon;

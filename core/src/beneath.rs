@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::change::Change;
 use crate::plan::{Finding, Plan, Skip};
 
@@ -42,6 +44,38 @@ impl fmt::Display for Beneath {
     }
 }
 
+/// Who asks that a zone be delegated whatever that hides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Adoption {
+    /// The annotation of its object.
+    Annotation,
+    /// The setting of the zone.
+    Setting,
+}
+
+impl Adoption {
+    /// An annotation decides, whichever way: it is about this one object, and may be changed while everything runs. The
+    /// setting is for a zone without one.
+    pub fn of(annotation: Option<bool>, setting: bool) -> Option<Self> {
+        match (annotation, setting) {
+            (Some(true), _) => Some(Self::Annotation),
+            (None, true) => Some(Self::Setting),
+            (Some(false), _) | (None, false) => None,
+        }
+    }
+}
+
+impl fmt::Display for Adoption {
+    /// As a sentence calls it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Annotation => "the annotation gslb-bridge.io/adopt-hidden-records",
+            Self::Setting => "adoptHiddenRecords of the zone in the configuration file",
+        })
+    }
+}
+
 impl Plan {
     /// Whether it makes a delegation where there is none, so that something may disappear beneath it.
     pub fn creates(&self) -> bool {
@@ -61,10 +95,10 @@ impl Plan {
 
     /// Says that a delegation hides this, as somebody asked for.
     #[must_use]
-    pub fn hiding(mut self, hidden: &str) -> Self {
+    pub fn hiding(mut self, hidden: &str, by: Adoption) -> Self {
         if self.creates() {
             let (zone, hidden) = (self.zone.clone(), hidden.to_owned());
-            self.findings.push(Finding::RecordsHidden { zone, hidden });
+            self.findings.push(Finding::RecordsHidden { zone, hidden, by });
         }
         self
     }
@@ -77,6 +111,21 @@ mod tests {
     fn beneath(count: usize, more: bool) -> Beneath {
         let object = |number| format!("record:a r{number:02}.cloud.example.com");
         Beneath::new((0..count).map(object).collect(), more)
+    }
+
+    #[test]
+    fn the_annotation_of_a_zone_decides_and_the_setting_where_there_is_none() {
+        let cases = [
+            (Some(true), true, Some(Adoption::Annotation)),
+            (Some(true), false, Some(Adoption::Annotation)),
+            (Some(false), true, None),
+            (Some(false), false, None),
+            (None, true, Some(Adoption::Setting)),
+            (None, false, None),
+        ];
+        for (annotation, setting, expected) in cases {
+            assert_eq!(Adoption::of(annotation, setting), expected, "{annotation:?}, {setting}");
+        }
     }
 
     #[test]

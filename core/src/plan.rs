@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::beneath::Adoption;
 use crate::change::Change;
 use crate::claim::{Claim, NsClaim};
 use crate::delegation::{
@@ -159,14 +160,14 @@ pub enum Finding {
         names: String,
     },
     /// A new delegation hides something, as was asked for.
-    #[error(
-        "delegation {zone} hides {hidden} from DNS, as the annotation gslb-bridge.io/adopt-hidden-records asks for"
-    )]
+    #[error("delegation {zone} hides {hidden} from DNS, as {by} asks for")]
     RecordsHidden {
         /// The zone.
         zone: DomainName,
         /// What, with its number.
         hidden: String,
+        /// Who asked for it.
+        by: Adoption,
     },
 }
 

@@ -1,5 +1,6 @@
 //! `gslb-bridge check`: looks whether what lies outside is as the daemon needs it, and changes nothing.
 
+mod hosts;
 mod parts;
 mod report;
 mod zones;

@@ -83,6 +83,8 @@ pub(super) const PUBLISH_KEYS: [&str; 4] = ["provider", "view", "nsAddresses", "
 pub(super) const ZONE_KEYS: [&str; 3] = ["parentZone", "zone", "negativeTtlSeconds"];
 /// How a zone of the file is published, if it says so.
 pub(super) const MODE: &str = "mode";
+/// Whether a zone of the file is delegated whatever that hides, if it says so.
+pub(super) const ADOPT_HIDDEN_RECORDS: &str = "adoptHiddenRecords";
 
 const fn var(name: &'static str, default: &'static str, meaning: &'static str) -> Variable {
     let (key, form) = (None, Form::Text);

@@ -4,6 +4,7 @@
 //! it again. All problems are reported at once, and the caller ends the process with [`EXIT_CODE`].
 
 mod address;
+mod adoption;
 mod catalog;
 mod dns;
 mod file;

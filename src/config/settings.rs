@@ -17,7 +17,7 @@ use super::problem::{Problem, Problems, Warning};
 use super::publish::Publications;
 use super::raw::RawConfig;
 use super::reader::Reader;
-use super::{records, zones};
+use super::{adoption, records, zones};
 
 /// Port of DNS, and of a resolver that is listed without one.
 pub(super) const DNS_PORT: u16 = 53;
@@ -35,6 +35,8 @@ pub struct Settings {
     pub zones: Vec<Zone>,
     /// Names of those whose hosts' records are kept at the provider, which are not delegated.
     pub records_zones: BTreeSet<DomainName>,
+    /// Names of those that are delegated whatever that hides, where their object says nothing about it.
+    pub adopting_zones: BTreeSet<DomainName>,
     /// What name server names start with.
     pub ns_prefix: NsPrefix,
     /// TTL of name server records and glue.
@@ -160,6 +162,7 @@ impl Settings {
         let provider = ProviderChoice::read(reader);
         warn_of_one_writer(reader, provider.as_ref(), &listed_tags);
         let records_zones = records::read(reader, &zones, provider.as_ref(), !listed_tags.is_empty());
+        let adopting_zones = adoption::read(reader, provider.as_ref());
         let metrics_address = reader.parsed("METRICS_ADDRESS", "write for example 0.0.0.0:8080", |text| {
             ServerAddress::parse(text, METRICS_PORT, true)
         });
@@ -177,6 +180,7 @@ impl Settings {
             listed_tags,
             zones: zones.into_iter().map(|(zone, _)| zone).collect(),
             records_zones,
+            adopting_zones,
             ns_prefix,
             ns_ttl: Ttl::from_secs(ns_ttl).ok()?,
             edge_dns_servers,

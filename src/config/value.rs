@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::catalog::{Form, MODE, PUBLISH, PUBLISH_KEYS, ZONE_KEYS};
+use super::catalog::{ADOPT_HIDDEN_RECORDS, Form, MODE, PUBLISH, PUBLISH_KEYS, ZONE_KEYS};
 use super::reader::split;
 
 /// A value of a setting.
@@ -22,6 +22,8 @@ pub(super) struct ZoneValue {
     pub(super) fields: [String; 3],
     /// How it is published, if that is written.
     pub(super) mode: Option<String>,
+    /// Whether it is delegated whatever that hides, if that is written.
+    pub(super) adopt_hidden_records: Option<bool>,
     /// The listed places at which it is published.
     pub(super) publish: Vec<PublishValue>,
 }
@@ -59,12 +61,10 @@ impl Value {
             Self::Zones(zones) if zones.is_empty() => "[]".to_owned(),
             Self::Zones(zones) => zones.iter().fold(String::new(), |mut text, each| {
                 let ([parent_key, zone_key, ttl_key], [parent, zone, ttl]) = (ZONE_KEYS, &each.fields);
-                let (parent, zone, publish) = (quoted(parent), quoted(zone), each.publish_yaml());
-                let mode = each.mode.as_deref().map(|mode| format!(", {MODE}: {}", quoted(mode)));
-                let mode = mode.unwrap_or_default();
+                let (parent, zone, rest) = (quoted(parent), quoted(zone), each.rest_yaml());
                 write!(
                     text,
-                    "\n{:indent$}- {{{zone_key}: {zone}, {parent_key}: {parent}, {ttl_key}: {ttl}{mode}{publish}}}",
+                    "\n{:indent$}- {{{zone_key}: {zone}, {parent_key}: {parent}, {ttl_key}: {ttl}{rest}}}",
                     ""
                 )
                 .expect("a String takes everything");
@@ -75,12 +75,15 @@ impl Value {
 }
 
 impl ZoneValue {
-    fn publish_yaml(&self) -> String {
-        if self.publish.is_empty() {
-            return String::new();
-        }
+    /// What only some zones have.
+    fn rest_yaml(&self) -> String {
         let places = self.publish.iter().map(PublishValue::yaml).collect::<Vec<_>>().join(", ");
-        format!(", {PUBLISH}: [{places}]")
+        let written = [
+            self.mode.as_deref().map(|mode| format!(", {MODE}: {}", quoted(mode))),
+            self.adopt_hidden_records.map(|adopts| format!(", {ADOPT_HIDDEN_RECORDS}: {adopts}")),
+            (!self.publish.is_empty()).then(|| format!(", {PUBLISH}: [{places}]")),
+        ];
+        written.into_iter().flatten().collect()
     }
 }
 
@@ -131,7 +134,8 @@ fn zones(text: &str) -> Option<Vec<ZoneValue>> {
         .map(|part| {
             let fields: Vec<_> = part.split(':').map(|field| field.trim().to_owned()).collect();
             let [parent, zone, ttl] = fields.try_into().ok()?;
-            Some(ZoneValue { fields: [parent, zone, number(&ttl)?], mode: None, publish: Vec::new() })
+            let fields = [parent, zone, number(&ttl)?];
+            Some(ZoneValue { fields, mode: None, adopt_hidden_records: None, publish: Vec::new() })
         })
         .collect()
 }

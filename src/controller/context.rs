@@ -25,6 +25,7 @@ use super::registry::Registry;
 use super::slices::Slices;
 use super::write::Writer;
 use super::zone_delegation::live::ZoneFacts;
+use crate::clock::Clock;
 use crate::config::{Settings, View};
 use crate::metrics::Metrics;
 use crate::peer::ask::PeerQuestions;
@@ -32,9 +33,6 @@ use crate::peer::book::Book;
 use crate::peer::fleet::Fleet;
 use crate::peer::glue::Glue;
 use crate::peer::memory::Memory;
-
-/// Tells the time. Tests give one that follows their own time.
-pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Shared by all passes.
 pub(crate) struct Context {
@@ -65,13 +63,21 @@ pub(crate) struct Context {
     /// Names whose canonical Gslb was made by a migration.
     pub(crate) migrations: Mutex<BTreeSet<Key>>,
     pub(crate) metrics: Metrics,
+    /// For calendars: it never goes back.
     pub(crate) clock: Clock,
+    /// For what is written: as people read it elsewhere.
+    pub(crate) wall: Clock,
 }
 
 impl Context {
-    /// Now. The only place where the clock is read.
+    /// Now, to compare with what else it gave.
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
+    }
+
+    /// Now, to be written.
+    pub(crate) fn wall_now(&self) -> Timestamp {
+        (self.wall)()
     }
 
     /// The zones that this cluster serves: those of the configuration and those of ZoneDelegations that no older

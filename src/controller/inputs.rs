@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use gslb_crds::{DnsEndpoint, Gslb, LegacyGslb, marks};
+use gslb_crds::{DnsEndpoint, marks};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
@@ -18,24 +18,23 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use super::cache::{Chain, Changed, Key};
+use super::cache::{Changed, Key};
 use super::context::Context;
 use super::gslb::live::EndpointFacts;
 use super::registry::Dependency;
 use super::zone_delegation::live::ZoneFacts;
 
-use super::gslb::group::{ByGroup, Id};
-use super::{Trigger, Triggers, annotated, gslb, kinds, zone_delegation};
+use super::gslb::group::ByGroup;
+use super::{Trigger, Triggers, annotated, gslb, zone_delegation};
 use crate::kube_client::watching;
 use crate::watch_retry::Pauses;
 use gslb_core::delegation::is_object_name;
-use gslb_core::group::Group;
 use gslb_core::publication::ServiceName;
 use gslb_core::reference::ObjectKind;
 
 /// Longest pause before a watch that failed is started again; with jitter twice as long. An API server that is back
 /// must not wait long for us: until then this cluster's health is blind.
-const LAST_RETRY: Duration = Duration::from_millis(1500);
+pub(super) const LAST_RETRY: Duration = Duration::from_millis(1500);
 
 /// Objects in one answer to a list: what a whole list needs on the way in stays with the process. kube asks for 500.
 pub(crate) const PAGE: u32 = 100;
@@ -61,8 +60,8 @@ pub(crate) async fn follow(context: Arc<Context>, triggers: Triggers, writers: W
     );
     let ByGroup { canonical, legacy } = writers.gslbs;
     let primary = futures::future::join(
-        gslbs::<DeserializeGuard<Gslb>>(&context, &triggers, canonical, LAST_RETRY, |_| ()),
-        legacy_gslbs(&context, &triggers, legacy, &writers.legacy_heard, &writers.legacy_known),
+        gslb::watch::canonical(&context, &triggers, canonical),
+        gslb::watch::legacy(&context, &triggers, legacy, &writers.legacy_heard, &writers.legacy_known),
     );
     futures::future::join(secondary, primary).await;
 }
@@ -203,163 +202,6 @@ fn is_news_of_zone(context: &Context, zone: &zone_delegation::Guarded) -> bool {
     context.writer.echoes.is_news(zone_delegation::report::WHAT, &Key::of(zone), &version)
 }
 
-/// The legacy group, which not every cluster has: it costs a request now and then, and stops nobody.
-async fn legacy_gslbs(
-    context: &Context,
-    triggers: &Triggers,
-    writer: StoreWriter<gslb::Guarded>,
-    heard: &watch::Sender<bool>,
-    known: &watch::Sender<bool>,
-) {
-    gslbs::<DeserializeGuard<LegacyGslb>>(context, triggers, writer, kinds::LAST_RETRY, |error| {
-        heard.send_replace(true);
-        if error.is_none_or(is_not_installed) {
-            known.send_replace(true);
-        }
-    })
-    .await;
-}
-
-/// Whether the API server says that it has no such kind, and does not only fail to list it.
-fn is_not_installed(error: &watcher::Error) -> bool {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status)) => status.code == 404,
-        _ => false,
-    }
-}
-
-/// Follows the Gslbs of one group; `heard` is called at each first word: a whole list, or a failure with its error.
-async fn gslbs<G>(
-    context: &Context,
-    triggers: &Triggers,
-    mut writer: StoreWriter<gslb::Guarded>,
-    longest_pause: Duration,
-    heard: impl Fn(Option<&watcher::Error>),
-) where
-    G: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + Into<gslb::Guarded>,
-    G: 'static,
-{
-    let events = stream_with::<G>(context, longest_pause);
-    let mut events = std::pin::pin!(events);
-    let mut told = None;
-    while let Some(event) = events.next().await {
-        match event.map(guarded) {
-            Ok(event) => {
-                if matches!(event, Event::InitDone) {
-                    told = None;
-                    heard(None);
-                }
-                take_in(context, triggers, &mut writer, &event);
-            }
-            Err(error) => {
-                heard(Some(&error));
-                // What is not installed stays so: it is told once.
-                let error = Chain(&error).to_string();
-                if told.as_ref() != Some(&error) {
-                    let group = G::group(&());
-                    tracing::warn!(error, %group, kind = "Gslb", "A watch failed; it is tried again.");
-                    told = Some(error);
-                }
-            }
-        }
-    }
-}
-
-fn take_in(
-    context: &Context,
-    triggers: &Triggers,
-    writer: &mut StoreWriter<gslb::Guarded>,
-    event: &Event<gslb::Guarded>,
-) {
-    match event {
-        Event::Apply(gslb) => {
-            writer.apply_watcher_event(event);
-            let (id, version) = (gslb.id(), gslb.resource_version().unwrap_or_default());
-            if context.writer.echoes.is_news(gslb::report::what(id.group), &id.key, &version) {
-                wake_gslb(triggers, &id);
-            }
-        }
-        // A pass that finds no object forgets it: whatever pass was under way has ended by then.
-        Event::Delete(gslb) => {
-            writer.apply_watcher_event(event);
-            let id = gslb.id();
-            if id.group == Group::Canonical {
-                context.writer.forget(annotated::WHAT, &id.key);
-            }
-            wake_gslb(triggers, &id);
-        }
-        Event::InitDone => {
-            let store = writer.as_reader();
-            let before = store.state();
-            writer.apply_watcher_event(event);
-            context.writer.forget_unlisted(annotated::WHAT, |_| false);
-            let ids: BTreeSet<Id> = before.into_iter().chain(store.state()).map(|gslb| gslb.id()).collect();
-            for id in ids {
-                wake_gslb(triggers, &id);
-            }
-        }
-        Event::Init | Event::InitApply(_) => writer.apply_watcher_event(event),
-    }
-}
-
-/// A Gslb changed: also the one of the same name in the other group may serve now, or its Ingress want another one.
-pub(crate) fn wake_gslb(triggers: &Triggers, id: &Id) {
-    triggers.send(Trigger::Gslb(id.clone()));
-    if triggers.gslb(&id.twin()).is_some() {
-        triggers.send(Trigger::Gslb(id.twin()));
-    }
-    if id.group == Group::Canonical {
-        triggers.send(Trigger::Ingress(id.key.clone()));
-    }
-}
-
-fn guarded<G: Into<gslb::Guarded>>(event: Event<G>) -> Event<gslb::Guarded> {
-    match event {
-        Event::Apply(object) => Event::Apply(object.into()),
-        Event::Delete(object) => Event::Delete(object.into()),
-        Event::Init => Event::Init,
-        Event::InitApply(object) => Event::InitApply(object.into()),
-        Event::InitDone => Event::InitDone,
-    }
-}
-
-/// A Gslb serves no more: its hosts are free for others.
-pub(crate) fn hand_over(context: &Context, triggers: &Triggers, id: &Id) {
-    let key = &id.key;
-    context.registry.forget(id);
-    context.records.forget(id);
-    if triggers.gslb(&id.twin()).is_some() {
-        // Its name lives on, and with it its hosts.
-        triggers.send(Trigger::Gslb(id.twin()));
-    } else {
-        for other in context.registry.release(key) {
-            triggers.send(Trigger::Named(other));
-        }
-        context.book.watch(|| context.registry.hosts(), context.now());
-        context.metrics.forget(&key.namespace, &key.name);
-    }
-}
-
-/// A deleted Gslb hands its hosts over and is forgotten everywhere.
-pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
-    let Id { key, group } = id;
-    hand_over(context, triggers, id);
-    context.writer.forget(gslb::report::what(*group), key);
-    context.announcer.forget(gslb::report::what(*group), key);
-    context.announcer.calm(gslb::unreadable(*group), key);
-    match group {
-        Group::Canonical => {
-            context.migrations.lock().expect("no panic while the migrations are locked").remove(key);
-        }
-        Group::Legacy => {
-            context.announcer.forget(gslb::DEPRECATED, key);
-            context.announcer.forget(gslb::migrate::WHAT, key);
-        }
-    }
-    context.addresses.lock().expect("no panic while the addresses are locked").remove(id);
-    context.ingress_writes.forget(id);
-}
-
 fn store<K>(writer: &mut StoreWriter<K>, event: &watcher::Result<Event<K>>)
 where
     K: Resource<DynamicType = ()> + Clone + 'static,
@@ -399,7 +241,7 @@ where
     stream_with(context, LAST_RETRY)
 }
 
-fn stream_with<K>(
+pub(super) fn stream_with<K>(
     context: &Context,
     longest_pause: Duration,
 ) -> impl futures::Stream<Item = watcher::Result<Event<K>>> + use<K>
@@ -408,7 +250,7 @@ where
 {
     let (config, metrics) = (watching().page_size(PAGE), context.metrics.clone());
     let count = move |event: &watcher::Result<Event<K>>| match event {
-        Err(error) if !is_not_installed(error) => metrics.watch_failed(&K::kind(&())),
+        Err(error) if !gslb::watch::is_not_installed(error) => metrics.watch_failed(&K::kind(&())),
         _ => {}
     };
     let events = watcher(Api::<K>::all(context.client.clone()), config).inspect(count);

@@ -19,8 +19,8 @@ use kube::{Api, Client};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::time::Instant;
 
-use super::context::Clock;
 use crate::audit::{AuditError, ChangeLog, Pending, read};
+use crate::clock::Clock;
 use crate::metrics::Metrics;
 
 /// How soon a changed secret is noticed: by asking, while the provider itself holds back the log-in.
@@ -33,9 +33,6 @@ pub(crate) enum Stop {
     Provider(#[from] ProviderError),
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// Others lost something by a write of ours, and it is not back.
-    #[error("{0}")]
-    Owed(String),
     #[error("{0}")]
     Refused(String, &'static str),
 }
@@ -169,7 +166,10 @@ pub(crate) struct Notary<'a> {
     /// Where the provider publishes.
     pub(crate) outlet: &'a Outlet,
     pub(crate) metrics: &'a Metrics,
+    /// For calendars.
     pub(crate) clock: &'a Clock,
+    /// For the log.
+    pub(crate) wall: &'a Clock,
     /// The ZoneDelegation that its changes are counted for, if there is one.
     pub(crate) zone_delegation: Option<&'a str>,
 }
@@ -204,7 +204,7 @@ impl Notary<'_> {
     ) -> Result<Receipt<R>, Stop> {
         let (zone, action) = (proposal.zone.clone(), proposal.action.as_str());
         let _under_way = self.ledger.begin_change().await;
-        let pending = self.log.intend(proposal, (self.clock)()).await?;
+        let pending = self.log.intend(proposal, (self.wall)()).await?;
         let started = Instant::now();
         let result = apply.await;
         let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -243,7 +243,7 @@ impl Notary<'_> {
     pub(crate) async fn complete(&self, pending: Pending, verdict: Verdict) -> Result<(), AuditError> {
         let action = pending.intent().change.action.as_str();
         self.metrics.change_made(self.provider.id(), self.zone_delegation, action, verdict.result);
-        self.log.complete(pending, verdict, (self.clock)()).await
+        self.log.complete(pending, verdict, (self.wall)()).await
     }
 
     /// Gives changes their outcome that nobody was there to see: a read of the provider tells, begun at `read_at`. Gives

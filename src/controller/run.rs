@@ -192,7 +192,7 @@ async fn gslb_passes(
             Err(controller::Error::ObjectNotFound(object)) => {
                 let id = id(object.namespace, object.name);
                 pass.failures.reset(&name_of_gslb(&id));
-                inputs::forget(&pass.context, &pass.triggers, &id);
+                gslb::watch::forget(&pass.context, &pass.triggers, &id);
             }
             // A failed pass has told its error already.
             Err(_) => {}

@@ -67,6 +67,31 @@ async fn zones_of_the_cluster_are_looked_at_like_those_of_the_settings_and_one_b
     );
 }
 
+#[tokio::test]
+async fn a_zone_in_records_mode_is_looked_at_with_the_hosts_of_the_gslbs() {
+    let world = World::healthy().await;
+    world.apply_gslb("app", "app.cloud.example.com, app.elsewhere.example.com");
+    world.grid.edit(|admin| {
+        let alias =
+            json!({"name": "app.cloud.example.com", "canonical": "web.example.net", "view": "default"});
+        admin.create("record:cname", alias).unwrap();
+    });
+    let ended = world
+        .check_file("peerGeoTags: [eu, us]\nzones: [{zone: cloud.example.com, parentZone: example.com, negativeTtlSeconds: 30, mode: records}]\n")
+        .await;
+    assert_eq!((ended.code, ended.err.as_str()), (2, ""), "{}", ended.out);
+    let told: Vec<_> = ended.out.lines().filter(|line| line.contains("cloud.example.com ")).collect();
+    let expected = [
+        "ok        infoblox   records-zone           cloud.example.com   example.com is an authoritative zone in DNS view default, served and unlocked",
+        "ok        infoblox   other-views            cloud.example.com   no other view that the account sees holds example.com",
+        "ERROR     infoblox   host-records           cloud.example.com   app.cloud.example.com is an alias of web.example.net, so it cannot have address records",
+        "fix: remove the CNAME record app.cloud.example.com at Data Management > DNS > Zones > example.com > Records, or give the application another host name",
+        "ok        infoblox   write-permission       cloud.example.com   the account may make, change and delete records of type A and AAAA",
+    ];
+    assert_eq!(told.iter().map(|line| line.trim()).collect::<Vec<_>>(), expected);
+    assert_eq!(world.grid.journal().count(gslb_mocks::wapi::Entry::is_write), 0);
+}
+
 /// The page shows what the program prints.
 #[tokio::test]
 async fn the_sample_report_of_the_documentation_is_what_is_printed() {

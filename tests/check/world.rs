@@ -80,6 +80,13 @@ impl World {
         self.cluster.put_object(object).unwrap();
     }
 
+    pub(crate) fn apply_gslb(&self, name: &str, hosts: &str) {
+        let object = json!({"apiVersion": "k8gb.io/v1beta1", "kind": "Gslb",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {"strategy": {"type": "roundRobin"}}, "status": {"hosts": hosts, "geoTag": "eu", "healthyRecords": {}, "serviceHealth": {}}});
+        self.cluster.apply_object(object).unwrap();
+    }
+
     /// The count of bad log-ins that the daemon would find.
     pub(crate) fn login_memory(&self) -> Option<Value> {
         self.cluster.get("v1", "ConfigMap", NAMESPACE, "gslb-bridge-login")
@@ -91,6 +98,18 @@ impl World {
 
     /// With these settings before the usual ones.
     pub(crate) async fn check_with(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Ended {
+        self.run(arguments, settings, &[]).await
+    }
+
+    /// With a configuration file that says which zones there are.
+    pub(crate) async fn check_file(&self, keys: &str) -> Ended {
+        let path = self.files.path().join("gslb.yaml");
+        let header = "apiVersion: gslb-bridge.io/v1alpha1\nkind: Configuration\n";
+        std::fs::write(&path, format!("{header}{keys}")).unwrap();
+        self.run(&["--config", path.to_str().unwrap()], &[], &["DNS_ZONES"]).await
+    }
+
+    async fn run(&self, arguments: &[&str], settings: &[(&str, &str)], unset: &[&str]) -> Ended {
         let file = |name: &str| self.files.path().join(name).to_str().unwrap().to_owned();
         let (config, ca, port) =
             (file("kubeconfig"), file("ca.pem"), self.server.address().port().to_string());
@@ -108,6 +127,9 @@ impl World {
         ];
         let mut command = Command::new(env!("CARGO_BIN_EXE_gslb-bridge"));
         command.arg("check").args(arguments).env_clear().envs(usual).envs(settings.iter().copied());
+        for name in unset {
+            command.env_remove(name);
+        }
         let Output { status, stdout, stderr } =
             tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
         Ended {

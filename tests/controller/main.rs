@@ -28,6 +28,7 @@ mod records;
 mod records_fleet;
 mod references;
 mod rest;
+mod stand_in;
 mod tenancy;
 mod world;
 mod zone_approval;

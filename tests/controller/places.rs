@@ -10,11 +10,12 @@ use gslb_bridge::config::View;
 use gslb_bridge::providers::Providers;
 use gslb_core::delegation::{Delegation, ObservedDelegation, Obstacle, Presence};
 use gslb_core::limits::ApprovedChange;
-use gslb_provider_contract::{Capabilities, Observe, Provider, ProviderError, ProviderId, Receipt, Scope};
+use gslb_provider_contract::{Observe, Provider, ProviderError, Receipt, Scope};
 use gslb_provider_memory::{MemoryProvider, Operation};
 use serde_json::{Value, json};
 
 use crate::dns::name;
+use crate::stand_in::{Manners, StandIn};
 use crate::world::{Cluster, Running, eventually, pass, told};
 
 const ZONE: &str = "cloud.example.com";
@@ -174,28 +175,18 @@ async fn a_place_that_fails_is_named_and_heals_by_itself() {
 }
 
 /// A provider that never answers.
-struct Hangs(ProviderId, Capabilities);
+struct Hangs(MemoryProvider);
 
 #[async_trait]
-impl Observe for Hangs {
-    fn id(&self) -> &ProviderId {
+impl Manners for Hangs {
+    fn store(&self) -> &MemoryProvider {
         &self.0
-    }
-    fn capabilities(&self) -> &Capabilities {
-        &self.1
     }
     async fn observe(&self, _: &Scope) -> Result<Presence, ProviderError> {
         pending().await
     }
-}
-
-#[async_trait]
-impl Provider for Hangs {
     async fn apply(&self, _: &ApprovedChange) -> Result<Receipt, ProviderError> {
         pending().await
-    }
-    fn longest_aftermath(&self) -> Duration {
-        Duration::ZERO
     }
 }
 
@@ -209,10 +200,7 @@ async fn a_place_that_hangs_delays_neither_the_other_one_nor_other_zones() {
     let places = "{provider: dmz, view: external, edgeDnsServers: []}, {provider: core, view: internal}";
     let keys = format!("{GRIDS}zones:\n{stuck}{}", zone(ZONE, places));
     two.cluster = Cluster::alone().with_file(&keys);
-    let hangs: Arc<dyn Provider> = Arc::new(Hangs(
-        ProviderId::named("memory", "dmz"),
-        Capabilities { own_object: false, restarts: false, unverified: false, records: true },
-    ));
+    let hangs: Arc<dyn Provider> = StandIn::new(Hangs(MemoryProvider::new().named("dmz")));
     let start = tokio::time::Instant::now();
     let providers = Providers::plain(None)
         .with_view(view("dmz", "external"), Arc::clone(&hangs))
@@ -235,20 +223,10 @@ async fn a_place_that_hangs_delays_neither_the_other_one_nor_other_zones() {
 struct Mute(MemoryProvider);
 
 #[async_trait]
-impl Observe for Mute {
-    fn id(&self) -> &ProviderId {
-        self.0.id()
+impl Manners for Mute {
+    fn store(&self) -> &MemoryProvider {
+        &self.0
     }
-    fn capabilities(&self) -> &Capabilities {
-        self.0.capabilities()
-    }
-    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
-        self.0.observe(scope).await
-    }
-}
-
-#[async_trait]
-impl Provider for Mute {
     async fn apply(&self, _: &ApprovedChange) -> Result<Receipt, ProviderError> {
         pending().await
     }
@@ -260,7 +238,7 @@ impl Provider for Mute {
 #[tokio::test(start_paused = true)]
 async fn a_restart_settles_an_open_change_only_where_it_was_made() {
     let two = TwoPlaces::new();
-    let mute: Arc<dyn Provider> = Arc::new(Mute(MemoryProvider::new().named("dmz")));
+    let mute: Arc<dyn Provider> = StandIn::new(Mute(MemoryProvider::new().named("dmz")));
     let running = two.run_with(Arc::clone(&two.inner) as _, Arc::clone(&mute));
     eventually("both intents are there", || (two.log().len() == 2).then_some(())).await;
     eventually("one is over", || two.log().contains(&"core internal Create Applied".into()).then_some(()))

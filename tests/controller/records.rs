@@ -1,26 +1,20 @@
 //! Records mode in one cluster: what is written at the provider, what is told, and what is refused.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_bridge::config::View;
 use gslb_bridge::providers::Providers;
-use gslb_core::delegation::Presence;
-use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
-use gslb_core::records::{
-    ApprovedRecordChange, HostObstacle, HostRecord, ObservedHost, RecordChange, ZoneRecords,
-};
-use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Observe, Provider, ProviderError, ProviderId, Receipt, Scope,
-};
+use gslb_core::records::{ApprovedRecordChange, HostObstacle, HostRecord, ObservedHost, RecordChange};
+use gslb_provider_contract::{Approval, Disposition, ProviderError, Receipt};
 use gslb_provider_memory::{MemoryProvider, Operation};
 use serde_json::{Value, json};
 
 use crate::bad_input::loose_definitions;
 use crate::dns::{Says, name};
 use crate::objects::{HOST, OWN, application, gslb, round_robin};
+use crate::stand_in::{Manners, StandIn};
 use crate::world::{Cluster, US, ZA, eventually, pass};
 
 /// A cluster `eu` whose peers have no target, with an application.
@@ -332,32 +326,13 @@ async fn a_zonedelegation_of_a_zone_in_records_mode_is_refused_with_what_to_do()
 struct Approving(Arc<MemoryProvider>);
 
 #[async_trait]
-impl Observe for Approving {
-    fn id(&self) -> &ProviderId {
-        self.0.id()
-    }
-    fn capabilities(&self) -> &Capabilities {
-        self.0.capabilities()
-    }
-    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
-        self.0.observe(scope).await
-    }
-    async fn records(&self, scope: &Scope) -> Result<ZoneRecords, ProviderError> {
-        self.0.records(scope).await
-    }
-}
-
-#[async_trait]
-impl Provider for Approving {
-    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
-        self.0.apply(change).await
+impl Manners for Approving {
+    fn store(&self) -> &MemoryProvider {
+        &self.0
     }
     async fn apply_record(&self, _: &ApprovedRecordChange) -> Result<Receipt<ObservedHost>, ProviderError> {
         let disposition = Disposition::AwaitingApproval { task: "12".to_owned() };
         Ok(Receipt { reference: "task/12".to_owned(), disposition, read_back: None, amends: vec![] })
-    }
-    fn longest_aftermath(&self) -> Duration {
-        Duration::ZERO
     }
     async fn approval(&self, _: &DomainName, reference: &str) -> Result<Approval, ProviderError> {
         assert_eq!(reference, "task/12");
@@ -369,7 +344,7 @@ impl Provider for Approving {
 async fn a_provider_that_holds_changes_back_for_approval_is_refused_and_asked_once_over_restarts_too() {
     let memory = provider();
     let cluster = eu(&memory, round_robin());
-    let approving = || Some(Arc::new(Approving(Arc::clone(&memory))) as Arc<dyn Provider>);
+    let approving = || StandIn::new(Approving(Arc::clone(&memory))).run();
     let running = cluster.run_with(approving());
     let message = cluster.tells("app", "InSync", "False", "ApprovalUnsupported").await;
     assert!(message.contains("take the account out of the approval workflow"), "{message}");

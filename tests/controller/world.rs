@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gslb_bridge::audit::Shipper;
@@ -53,6 +54,8 @@ pub(crate) struct Cluster {
     /// The configuration file.
     file: Option<String>,
     start: Instant,
+    /// Seconds by which the wall clock was set back.
+    set_back: Arc<AtomicU64>,
 }
 
 /// The controller while it runs.
@@ -85,7 +88,8 @@ impl Cluster {
             ("DNS_SERVICE", "gslb/dns"),
         ];
         let settings = settings.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
-        Self { api, dns, provider: None, settings, file: None, start: Instant::now() }
+        let set_back = Arc::new(AtomicU64::new(0));
+        Self { api, dns, provider: None, settings, file: None, start: Instant::now(), set_back }
     }
 
     /// With the peers `us` and `za`, whose DNS servers exist and know no host.
@@ -134,6 +138,11 @@ impl Cluster {
         self
     }
 
+    /// Sets the wall clock back.
+    pub(crate) fn set_back(&self, by: Duration) {
+        self.set_back.fetch_add(by.as_secs(), Ordering::Relaxed);
+    }
+
     /// Starts the controller.
     pub(crate) fn run(&self) -> Running {
         self.run_with(self.provider.clone().map(|provider| provider as Arc<dyn Provider>))
@@ -153,14 +162,16 @@ impl Cluster {
         };
         let settings = Settings::resolve(&raw).unwrap();
         let resolvers: Arc<[_]> = settings.edge_dns_servers.clone().into();
-        let start = self.start;
+        let (start, set_back) = (self.start, Arc::clone(&self.set_back));
         let epoch: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
         let world = World {
             client: Client::new(self.api.router(), "default"),
             questions: Questions::new(self.dns.clone(), resolvers),
             providers,
             shipper: Shipper::none(),
-            clock: Arc::new(move || epoch + start.elapsed()),
+            clock: Arc::new(move || {
+                epoch + start.elapsed() - Duration::from_secs(set_back.load(Ordering::Relaxed))
+            }),
         };
         let (stop, stopped) = oneshot::channel();
         let mut registry = Registry::default();

@@ -1,19 +1,15 @@
 //! A provider whose changes somebody has to approve.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
-use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
-use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Held as Task, Observe, Provider, ProviderError, ProviderId, Receipt,
-    Scope,
-};
+use gslb_provider_contract::{Approval, Disposition, Held as Task, Provider, ProviderError, Receipt};
 use gslb_provider_memory::MemoryProvider;
 use serde_json::Value;
 
+use crate::stand_in::{Manners, StandIn};
 use crate::world::{Cluster, eventually, pass};
 
 /// Holds every change back as a task.
@@ -28,18 +24,14 @@ struct Held {
 }
 
 impl Held {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
+    fn new() -> Arc<StandIn<Self>> {
+        StandIn::new(Self {
             store: MemoryProvider::new(),
             tasks: Mutex::default(),
             verdict: Mutex::default(),
             found: Mutex::default(),
             lost: Mutex::default(),
         })
-    }
-
-    fn run(self: &Arc<Self>) -> Option<Arc<dyn Provider>> {
-        Some(Arc::clone(self) as Arc<dyn Provider>)
     }
 
     fn tasks(&self) -> usize {
@@ -58,20 +50,10 @@ impl Held {
 }
 
 #[async_trait]
-impl Observe for Held {
-    fn id(&self) -> &ProviderId {
-        self.store.id()
+impl Manners for Held {
+    fn store(&self) -> &MemoryProvider {
+        &self.store
     }
-    fn capabilities(&self) -> &Capabilities {
-        self.store.capabilities()
-    }
-    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
-        self.store.observe(scope).await
-    }
-}
-
-#[async_trait]
-impl Provider for Held {
     async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
         self.tasks.lock().unwrap().push(change.clone());
         let mut lost = self.lost.lock().unwrap();
@@ -86,10 +68,6 @@ impl Provider for Held {
             read_back: None,
             amends: vec![],
         })
-    }
-
-    fn longest_aftermath(&self) -> Duration {
-        self.store.longest_aftermath()
     }
 
     async fn held(&self, _: &DomainName) -> Result<Option<Task>, ProviderError> {

@@ -72,6 +72,32 @@ async fn a_zone_that_asks_for_it_is_delegated_at_once_and_the_log_says_over_what
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_file_may_ask_for_it_too_and_the_annotation_wins_over_it() {
+    let cluster = over(&TWO).with_file(
+        "zones: [{zone: cloud.example.com, parentZone: example.com, negativeTtlSeconds: 30, adoptHiddenRecords: true}]\n\
+         infoblox: {gridHost: gm.example.com, usernameFile: /secrets/u, passwordFile: /secrets/p}\n",
+    );
+    let object = json!({
+        "apiVersion": "k8gb.io/v1beta1", "kind": "ZoneDelegation",
+        "metadata": {"name": "cloud-example-com", "annotations": {"gslb-bridge.io/adopt-hidden-records": "false"}},
+        "spec": {"loadBalancedZone": "cloud.example.com", "parentZone": "example.com", "dnsZoneNegTTL": 30},
+    });
+    cluster.api.put_object(object).unwrap();
+    let _running = cluster.run();
+    cluster.zone_tells("InSync", "False", "RecordsWouldBeHidden").await;
+    let mut zone = cluster.zone();
+    zone["metadata"]["annotations"] = json!({});
+    cluster.api.put_object(zone).unwrap();
+    pass(5).await;
+    assert_eq!(
+        cluster.whys(),
+        [
+            "this cluster serves the zone at gslb-ns-eu-cloud.example.com (192.0.2.53); delegation cloud.example.com hides 2 objects (record:a www.cloud.example.com, record:cname cloud.example.com) from DNS, as adoptHiddenRecords of the zone in the configuration file asks for"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_read_is_not_nothing_unless_the_zone_asks_for_it() {
     let cluster = Cluster::alone().with_provider();
     let refuse = || {

@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_mocks::kube::{Failure, Fault, Matcher};
-use gslb_provider_contract::{Capabilities, Observe, Provider, ProviderError, ProviderId, Receipt, Scope};
+use gslb_provider_contract::{Provider, ProviderError, Receipt};
 use gslb_provider_memory::MemoryProvider;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::stand_in::{Manners, StandIn};
 use crate::world::{Cluster, eventually, pass};
 
 const LOG: (&str, &str) = ("gslb-bridge.io/v1alpha1", "ProviderChange");
@@ -52,20 +52,10 @@ struct Deliberate {
 }
 
 #[async_trait]
-impl Observe for Deliberate {
-    fn id(&self) -> &ProviderId {
-        self.store.id()
+impl Manners for Deliberate {
+    fn store(&self) -> &MemoryProvider {
+        &self.store
     }
-    fn capabilities(&self) -> &Capabilities {
-        self.store.capabilities()
-    }
-    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
-        self.store.observe(scope).await
-    }
-}
-
-#[async_trait]
-impl Provider for Deliberate {
     async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
         self.asked.notify_one();
         self.may.notified().await;
@@ -81,8 +71,8 @@ impl Provider for Deliberate {
 async fn a_stop_lets_a_change_come_to_its_outcome() {
     let cluster = Cluster::alone().with_provider();
     let provider =
-        Arc::new(Deliberate { store: MemoryProvider::new(), asked: Notify::new(), may: Notify::new() });
-    let running = cluster.run_with(Some(Arc::clone(&provider) as Arc<dyn Provider>));
+        StandIn::new(Deliberate { store: MemoryProvider::new(), asked: Notify::new(), may: Notify::new() });
+    let running = cluster.run_with(provider.run());
     provider.asked.notified().await;
     let stopped = tokio::spawn(running.stop());
     pass(1).await;
@@ -97,8 +87,8 @@ async fn a_stop_lets_a_change_come_to_its_outcome() {
 async fn a_stop_does_not_wait_for_ever() {
     let cluster = Cluster::alone().with_provider();
     let provider =
-        Arc::new(Deliberate { store: MemoryProvider::new(), asked: Notify::new(), may: Notify::new() });
-    let running = cluster.run_with(Some(Arc::clone(&provider) as Arc<dyn Provider>));
+        StandIn::new(Deliberate { store: MemoryProvider::new(), asked: Notify::new(), may: Notify::new() });
+    let running = cluster.run_with(provider.run());
     provider.asked.notified().await;
     running.stop().await;
     assert_eq!(log(&cluster).len(), 1);
@@ -116,12 +106,8 @@ struct Slow {
 }
 
 impl Slow {
-    fn new(gives_up: bool) -> Arc<Self> {
-        Arc::new(Self { store: MemoryProvider::new(), gives_up, first: Mutex::default() })
-    }
-
-    fn run(self: &Arc<Self>) -> Option<Arc<dyn Provider>> {
-        Some(Arc::clone(self) as Arc<dyn Provider>)
+    fn new(gives_up: bool) -> Arc<StandIn<Self>> {
+        StandIn::new(Self { store: MemoryProvider::new(), gives_up, first: Mutex::default() })
     }
 
     /// Waits until the first write is under way.
@@ -137,20 +123,10 @@ impl Slow {
 }
 
 #[async_trait]
-impl Observe for Slow {
-    fn id(&self) -> &ProviderId {
-        self.store.id()
+impl Manners for Slow {
+    fn store(&self) -> &MemoryProvider {
+        &self.store
     }
-    fn capabilities(&self) -> &Capabilities {
-        self.store.capabilities()
-    }
-    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
-        self.store.observe(scope).await
-    }
-}
-
-#[async_trait]
-impl Provider for Slow {
     async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
         let is_first = self.first.lock().unwrap().is_none();
         if !is_first {

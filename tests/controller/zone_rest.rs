@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use gslb_core::delegation::Presence;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+use crate::dns::name;
 use crate::objects::dns_service;
 use crate::world::{Cluster, pass};
 
@@ -51,4 +54,22 @@ async fn a_zone_that_lost_its_address_waits_for_one() {
     assert!(made <= 10, "{made} passes in a minute");
     cluster.api.apply_object(dns_service(&["192.0.2.53"])).unwrap();
     cluster.zone_tells("InSync", "True", "InSync").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wall_clock_that_is_set_back_holds_up_no_visit_and_what_is_logged_has_its_time() {
+    let cluster = Cluster::alone().with_provider();
+    let _running = cluster.run();
+    cluster.zone_tells("InSync", "True", "InSync").await;
+    pass(20).await;
+    cluster.set_back(Duration::from_secs(7_200));
+    let provider = cluster.provider.as_ref().unwrap();
+    provider.put(&name("cloud.example.com"), Presence::Absent);
+    pass(310).await;
+    let made: Vec<_> = provider.writes().iter().map(|change| change.action()).collect();
+    assert_eq!(made, ["Create", "Create"], "the period of a zone is 300 seconds");
+    let log = cluster.api.list("gslb-bridge.io/v1alpha1", "ProviderChange", "");
+    let hours: Vec<_> =
+        log.iter().map(|entry| entry["spec"]["at"].as_str().unwrap()[..13].to_owned()).collect();
+    assert_eq!(hours, ["2026-01-02T03", "2026-01-02T01"]);
 }

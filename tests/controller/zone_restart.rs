@@ -1,18 +1,14 @@
 //! A provider that serves a change only after a restart of services: told, or restarted, as the settings say.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use gslb_core::delegation::Presence;
-use gslb_core::limits::ApprovedChange;
-use gslb_provider_contract::{
-    Capabilities, Observe, Provider, ProviderError, ProviderId, Receipt, Scope, Service,
-};
+use gslb_provider_contract::{Provider, ProviderError, Service};
 use gslb_provider_memory::MemoryProvider;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::stand_in::{Manners, StandIn};
 use crate::world::{Cluster, PARENT, pass};
 
 const WORDS: &str = "the DNS service of gm.example.com has to be restarted";
@@ -25,33 +21,14 @@ struct Slow {
 }
 
 #[async_trait]
-impl Observe for Slow {
-    fn id(&self) -> &ProviderId {
-        self.store.id()
-    }
-    fn capabilities(&self) -> &Capabilities {
-        self.store.capabilities()
-    }
-    async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
-        self.store.observe(scope).await
-    }
-    async fn service(&self) -> Result<Service, ProviderError> {
-        self.store.service().await
-    }
-}
-
-#[async_trait]
-impl Provider for Slow {
-    async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
-        self.store.apply(change).await
+impl Manners for Slow {
+    fn store(&self) -> &MemoryProvider {
+        &self.store
     }
     async fn restart(&self) -> Result<(), ProviderError> {
         self.asked.notify_one();
         self.may.notified().await;
         self.store.restart().await
-    }
-    fn longest_aftermath(&self) -> Duration {
-        self.store.longest_aftermath()
     }
 }
 
@@ -111,7 +88,7 @@ async fn a_delegation_that_is_served_asks_for_no_restart() {
 async fn a_stop_lets_a_restart_come_to_its_outcome() {
     let cluster = unserved(MemoryProvider::new().restarting());
     let store = cluster.provider.clone().unwrap();
-    let provider = Arc::new(Slow { store, asked: Notify::new(), may: Notify::new() });
+    let provider = StandIn::new(Slow { store, asked: Notify::new(), may: Notify::new() });
     let running = cluster.run_with(Some(Arc::clone(&provider) as Arc<dyn Provider>));
     provider.asked.notified().await;
     let stopped = tokio::spawn(running.stop());

@@ -1,20 +1,18 @@
 //! Other writers of a delegation, and a provider that hides it.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::changelog::Amends;
 use gslb_core::delegation::{Delegation, ObservedDelegation, Presence};
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
-use gslb_provider_contract::{
-    Capabilities, Observe, Provider, ProviderError, ProviderId, Receipt, Scope, Service,
-};
+use gslb_provider_contract::{Observe, Provider, ProviderError, Receipt, Scope, Service};
 use gslb_provider_memory::MemoryProvider;
 use serde_json::{Value, json};
 
 use crate::dns::name;
+use crate::stand_in::{Manners, StandIn};
 use crate::world::{Cluster, PARENT, eventually, pass};
 
 const EU: &str = "gslb-ns-eu-cloud.example.com";
@@ -35,8 +33,8 @@ struct Rival {
 }
 
 impl Rival {
-    fn new(at_once: bool) -> Arc<Self> {
-        Arc::new(Self {
+    fn new(at_once: bool) -> Arc<StandIn<Self>> {
+        StandIn::new(Self {
             store: MemoryProvider::new().restarting(),
             undone: Mutex::default(),
             at_once,
@@ -46,19 +44,12 @@ impl Rival {
             amended: Mutex::default(),
         })
     }
-
-    fn run(self: &Arc<Self>) -> Option<Arc<dyn Provider>> {
-        Some(Arc::clone(self) as Arc<dyn Provider>)
-    }
 }
 
 #[async_trait]
-impl Observe for Rival {
-    fn id(&self) -> &ProviderId {
-        self.store.id()
-    }
-    fn capabilities(&self) -> &Capabilities {
-        self.store.capabilities()
+impl Manners for Rival {
+    fn store(&self) -> &MemoryProvider {
+        &self.store
     }
     async fn observe(&self, scope: &Scope) -> Result<Presence, ProviderError> {
         if *self.hidden.lock().unwrap() {
@@ -66,13 +57,6 @@ impl Observe for Rival {
         }
         self.store.observe(scope).await
     }
-    async fn service(&self) -> Result<Service, ProviderError> {
-        self.store.service().await
-    }
-}
-
-#[async_trait]
-impl Provider for Rival {
     async fn apply(&self, change: &ApprovedChange) -> Result<Receipt, ProviderError> {
         let mut receipt = self.store.apply(change).await?;
         if let Some(lost) = self.lost.lock().unwrap().take() {
@@ -97,9 +81,6 @@ impl Provider for Rival {
     }
     async fn restart(&self) -> Result<(), ProviderError> {
         self.store.restart().await
-    }
-    fn longest_aftermath(&self) -> Duration {
-        Duration::ZERO
     }
 }
 

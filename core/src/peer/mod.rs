@@ -4,17 +4,17 @@
 //! shell asks the peer's DNS, hands in a [`Round`] of replies and the time, and asks when to ask again. A reply
 //! that never came is never a "no": only the peer itself, or a witness, can take its targets away.
 
+mod doubt;
 mod round;
 mod told;
 mod view;
 mod views;
 mod whereabouts;
 
+pub use doubt::{Doubt, DoubtCause};
 pub use round::{Round, Verdict};
 pub use told::ToldState;
-pub use view::{
-    Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, RELAY_REFRESH, State, Tier, Transition, View,
-};
+pub use view::{Evidence, LastWord, NoTargetsReason, RELAY_REFRESH, State, Tier, Transition, View};
 pub use views::{PeerViews, Remembered};
 pub use whereabouts::{LookUp, Whereabouts};
 

@@ -74,7 +74,7 @@ impl View {
 mod tests {
     use jiff::Timestamp;
 
-    use super::super::view::{Doubt, DoubtCause};
+    use super::super::doubt::{Doubt, DoubtCause};
     use super::*;
     use crate::reply::NoWord;
 

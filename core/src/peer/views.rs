@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::doubt::{Doubt, DoubtCause};
 use super::round::Round;
-use super::view::{Doubt, DoubtCause, Evidence, LastWord, NoTargetsReason, State, Transition, View};
+use super::view::{Evidence, LastWord, NoTargetsReason, State, Transition, View};
 use crate::name::DomainName;
 use crate::reply::NoWord;
 use crate::target::Targets;

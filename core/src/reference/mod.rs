@@ -1,14 +1,16 @@
 //! What a Gslb refers to: which kinds, which object, and the hosts and Services that it names (contract §2.4).
 
+mod address_problem;
 mod gateway;
 mod kind;
 mod problem;
 #[cfg(test)]
 mod tests;
 
+pub use address_problem::{AddressProblem, Last};
 pub use gateway::{IstioGateway, only_gateway};
 pub use kind::ObjectKind;
-pub use problem::{AddressProblem, KindUnread, Last, ReferenceProblem, Unread};
+pub use problem::{KindUnread, ReferenceProblem, Unread};
 
 use crate::publication::{Server, ServiceName, host_in};
 use crate::zone::Zone;

@@ -1,7 +1,39 @@
-//! What a look at a backend finds, for people: one judgement each, and what to change.
+//! What a look at a backend is about, and what it finds, for people: one judgement each, and what to change.
 
+use std::collections::BTreeSet;
+
+use gslb_core::beneath::Adoption;
+use gslb_core::claim::Claimant;
 use gslb_core::name::DomainName;
+use gslb_core::zone::Zone;
 use serde::Serialize;
+
+/// What a look is about.
+#[derive(Debug, Clone, Default)]
+pub struct Inspected {
+    /// Delegations.
+    pub delegations: Vec<Delegated>,
+    /// Zones that are not delegated.
+    pub records: Vec<RecordsZone>,
+}
+
+/// A zone whose hosts' records are kept at the backend.
+#[derive(Debug, Clone)]
+pub struct RecordsZone {
+    /// The zone.
+    pub zone: Zone,
+    /// Hosts in it that are to have records, as far as they are known.
+    pub hosts: BTreeSet<DomainName>,
+}
+
+/// A delegation to look at, whether it is there or will be.
+#[derive(Debug, Clone)]
+pub struct Delegated {
+    /// Whose and which.
+    pub claimant: Claimant,
+    /// Who asks that it be made whatever it hides, if anybody does.
+    pub adopts: Option<Adoption>,
+}
 
 /// One thing that was looked at. Its words name the object, the value and the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

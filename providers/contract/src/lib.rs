@@ -12,7 +12,7 @@ pub mod provider;
 pub mod record_battery;
 
 pub use error::{ProviderError, Retry};
-pub use finding::{Finding, Severity};
+pub use finding::{Delegated, Finding, Inspected, RecordsZone, Severity};
 pub use provider::{
     Approval, Capabilities, Disposition, Held, Observe, Provider, ProviderId, Receipt, Scope, Service,
 };

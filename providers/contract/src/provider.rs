@@ -6,7 +6,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::changelog::Amends;
-use gslb_core::claim::Claimant;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
@@ -15,7 +14,7 @@ use gslb_core::zone::Zone;
 use serde_json::Value;
 
 use crate::error::ProviderError;
-use crate::finding::Finding;
+use crate::finding::{Finding, Inspected};
 
 /// Reads a backend. Whoever holds only this cannot write: `plan` and `check` get nothing else.
 #[async_trait]
@@ -59,10 +58,10 @@ pub trait Observe: Send + Sync {
         Ok(Beneath::default())
     }
 
-    /// Looks whether the backend is as these delegations need it, for people. Reads only. It does not fail: what could
+    /// Looks whether the backend is as these zones need it, for people. Reads only. It does not fail: what could
     /// not be read is a finding of its own, and one zone that cannot be read hides no other. A provider that has
     /// nothing to say finds nothing.
-    async fn inspect(&self, _zones: &[Claimant]) -> Vec<Finding> {
+    async fn inspect(&self, _what: &Inspected) -> Vec<Finding> {
         Vec::new()
     }
 }

@@ -6,14 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
 use gslb_core::change::Change;
-use gslb_core::claim::Claimant;
 use gslb_core::delegation::Presence;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::records::{ApprovedRecordChange, ObservedHost, ZoneRecords};
 use gslb_provider_contract::{
-    Approval, Capabilities, Disposition, Finding, Held, Observe, Provider, ProviderError, ProviderId,
-    Receipt, Scope, Service,
+    Approval, Capabilities, Disposition, Finding, Held, Inspected, Observe, Provider, ProviderError,
+    ProviderId, Receipt, Scope, Service,
 };
 use reqwest::Url;
 use serde::de::DeserializeOwned;
@@ -278,8 +277,8 @@ impl Observe for Infoblox {
         beneath.await.map_err(|failure| failure.error)
     }
 
-    async fn inspect(&self, zones: &[Claimant]) -> Vec<Finding> {
-        self.examine(zones).await
+    async fn inspect(&self, what: &Inspected) -> Vec<Finding> {
+        self.examine(what).await
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context;
-use gslb_core::claim::Claimant;
+use gslb_core::name::DomainName;
 use gslb_core::outlet::Outlet;
-use gslb_provider_contract::{Finding, Provider};
+use gslb_provider_contract::{Finding, Inspected, Provider};
 use kube::Client;
 use prometheus_client::registry::Registry;
 
@@ -36,20 +36,26 @@ pub(super) fn providers(settings: &Settings, client: &Client) -> anyhow::Result<
         .context(BadConfiguration("the provider cannot be set up"))
 }
 
-/// Where zones are published, each place with its zones; a place without any too.
+/// Where zones are published, each place with its zones; a place without any too. Records are kept at one place.
 pub(super) fn places(
     settings: &Settings,
     providers: &Providers,
-    zones: Vec<Claimant>,
-) -> BTreeMap<Outlet, (Arc<dyn Provider>, Vec<Claimant>)> {
+    Inspected { delegations, records }: Inspected,
+) -> BTreeMap<Outlet, (Arc<dyn Provider>, Inspected)> {
     let outlets = providers.outlets(settings).into_iter();
     let mut places: BTreeMap<_, _> =
-        outlets.map(|(outlet, provider)| (outlet, (provider, Vec::new()))).collect();
-    for zone in zones {
-        for place in providers.places(settings, zone.zone().name()) {
+        outlets.map(|(outlet, provider)| (outlet, (provider, Inspected::default()))).collect();
+    let mut at = |zone: &DomainName, add: &dyn Fn(&mut Inspected)| {
+        for place in providers.places(settings, zone) {
             let Some(provider) = place.provider else { continue };
-            places.entry(place.outlet).or_insert_with(|| (provider, Vec::new())).1.push(zone.clone());
+            add(&mut places.entry(place.outlet).or_insert_with(|| (provider, Inspected::default())).1);
         }
+    };
+    for zone in &delegations {
+        at(zone.claimant.zone().name(), &|there| there.delegations.push(zone.clone()));
+    }
+    for zone in &records {
+        at(zone.zone.name(), &|there| there.records.push(zone.clone()));
     }
     places
 }

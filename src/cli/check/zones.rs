@@ -1,39 +1,54 @@
 //! Which delegations to look at: those of the cluster's objects, and those that a start of `run` would make objects of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use gslb_core::beneath::Adoption;
 use gslb_core::claim::Claimant;
 use gslb_core::name::DomainName;
 use gslb_core::zone::Zone;
 use gslb_crds::ZoneDelegation;
-use gslb_provider_contract::Finding;
+use gslb_provider_contract::{Delegated, Finding, Inspected, RecordsZone};
 use kube::api::ListParams;
 use kube::core::DeserializeGuard;
 use kube::{Api, Client, ResourceExt};
 
+use super::hosts;
 use crate::config::Settings;
+use crate::controller::zone_delegation::adopts;
 use crate::kube_call::{in_time, said};
 
 const CHECK: &str = "zones";
 
-/// The delegations by name, and what keeps others from being looked at.
-pub(super) async fn of(settings: &Settings, client: &Client) -> (Vec<Claimant>, Vec<Finding>) {
+/// The zones by name, and what keeps others from being looked at.
+pub(super) async fn of(settings: &Settings, client: &Client) -> (Inspected, Vec<Finding>) {
     let api: Api<DeserializeGuard<ZoneDelegation>> = Api::all(client.clone());
     let listed = in_time(api.list(&ListParams::default())).await.map(|list| list.items);
-    gather(settings, listed)
+    let (mut zones, mut findings) = gather(settings, listed);
+    if !zones.records.is_empty() {
+        let (hosts, unknown) = hosts::of(client).await;
+        findings.extend(unknown);
+        for zone in &mut zones.records {
+            zone.hosts = hosts.iter().filter(|host| host.is_within(zone.zone.name())).cloned().collect();
+        }
+    }
+    (zones, findings)
 }
 
 fn gather(
     settings: &Settings,
     listed: kube::Result<Vec<DeserializeGuard<ZoneDelegation>>>,
-) -> (Vec<Claimant>, Vec<Finding>) {
-    let mut zones: BTreeMap<DomainName, Zone> =
-        settings.zones.iter().map(|zone| (zone.name().clone(), zone.clone())).collect();
+) -> (Inspected, Vec<Finding>) {
+    let set_up = |zone: &Zone| {
+        let adopts = Adoption::of(None, settings.adopting_zones.contains(zone.name()));
+        (zone.name().clone(), (zone.clone(), adopts))
+    };
+    let mut zones: BTreeMap<DomainName, (Zone, Option<Adoption>)> =
+        settings.zones.iter().map(set_up).collect();
     let mut findings = Vec::new();
     match listed {
         // An object that exists wins over DNS_ZONES.
-        Ok(objects) => objects.into_iter().for_each(|object| match zone_of(object) {
-            Ok(zone) => drop(zones.insert(zone.name().clone(), zone)),
+        Ok(objects) => objects.into_iter().for_each(|object| match zone_of(object, settings) {
+            Ok((zone, adopts)) => drop(zones.insert(zone.name().clone(), (zone, adopts))),
             Err(finding) => findings.push(finding),
         }),
         Err(error) => findings.push(Finding::unknown(
@@ -42,12 +57,12 @@ fn gather(
             "use a kubeconfig or service account that may list zonedelegations.k8gb.io, and see that the kind is installed",
         )),
     }
-    let mut claimants = Vec::new();
-    let (undelegated, delegated): (Vec<Zone>, Vec<Zone>) =
-        zones.into_values().partition(|zone| settings.records_zones.contains(zone.name()));
-    for zone in delegated {
+    let mut delegations = Vec::new();
+    let (undelegated, delegated): (Vec<_>, Vec<_>) =
+        zones.into_values().partition(|(zone, _)| settings.records_zones.contains(zone.name()));
+    for (zone, adopts) in delegated {
         match Claimant::new(zone.clone(), settings.ns_prefix.clone(), settings.geo_tag.clone()) {
-            Ok(claimant) => claimants.push(claimant),
+            Ok(claimant) => delegations.push(Delegated { claimant, adopts }),
             Err(error) => findings.push(
                 Finding::error(
                     CHECK,
@@ -58,27 +73,28 @@ fn gather(
             ),
         }
     }
-    if findings.is_empty() && (undelegated.is_empty() || !claimants.is_empty()) {
-        findings.push(counted(claimants.len()));
+    if findings.is_empty() {
+        findings.push(counted(delegations.len() + undelegated.len()));
     }
-    findings.extend(undelegated.iter().map(in_records_mode));
-    (claimants, findings)
+    let records = undelegated.into_iter().map(|(zone, _)| RecordsZone { zone, hosts: BTreeSet::new() });
+    (Inspected { delegations, records: records.collect() }, findings)
 }
 
-/// What is checked is where delegations are; a look at records would need what the Gslbs want.
-fn in_records_mode(zone: &Zone) -> Finding {
-    let found = "the zone is in records mode, so there is no delegation to look at; how its records stand is told by the condition InSync of each Gslb";
-    Finding::ok(CHECK, found).about(zone.name())
-}
-
-fn zone_of(object: DeserializeGuard<ZoneDelegation>) -> Result<Zone, Finding> {
+/// Its zone, and who asks that it be delegated whatever that hides.
+fn zone_of(
+    object: DeserializeGuard<ZoneDelegation>,
+    settings: &Settings,
+) -> Result<(Zone, Option<Adoption>), Finding> {
     let unusable = |name: &str, problem: &str| {
         let found = format!("ZoneDelegation {name} names no zone, so it was not looked at: {problem}");
         Finding::error(CHECK, found, "correct the object")
     };
     match object.0 {
         Ok(object) => match object.spec.zone() {
-            Ok((zone, _)) => Ok(zone),
+            Ok((zone, _)) => {
+                let adopts = adopts(&object, zone.name(), settings);
+                Ok((zone, adopts))
+            }
             Err(problem) => Err(unusable(&object.name_any(), &problem)),
         },
         Err(invalid) => Err(unusable(invalid.metadata.name.as_deref().unwrap_or_default(), &invalid.error)),
@@ -113,14 +129,19 @@ mod tests {
         Settings::resolve(&raw).unwrap()
     }
 
+    fn name(text: &str) -> DomainName {
+        DomainName::parse(text).unwrap()
+    }
+
     fn object(name: &str, spec: Value) -> DeserializeGuard<ZoneDelegation> {
         let object = json!({"apiVersion": "k8gb.io/v1beta1", "kind": "ZoneDelegation",
             "metadata": {"name": name}, "spec": spec});
         serde_json::from_value(object).unwrap()
     }
 
-    fn names(zones: &[Claimant]) -> Vec<String> {
-        zones.iter().map(|zone| format!("{} in {}", zone.zone().name(), zone.zone().parent())).collect()
+    fn names(zones: &Inspected) -> Vec<String> {
+        let zones = zones.delegations.iter().map(|delegated| delegated.claimant.zone());
+        zones.map(|zone| format!("{} in {}", zone.name(), zone.parent())).collect()
     }
 
     #[test]
@@ -149,17 +170,42 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_in_records_mode_has_no_delegation_to_look_at() {
+    fn the_annotation_of_an_object_says_whether_records_may_be_hidden_and_the_setting_where_it_has_none() {
+        let mut settings = settings("example.com:b.example.com:30");
+        settings.adopting_zones = ["a", "b", "c"].map(|zone| name(&format!("{zone}.example.com"))).into();
+        let annotated = |zone: &str, annotations: Value| {
+            let zone_name = format!("{zone}.example.com");
+            let spec =
+                json!({"loadBalancedZone": zone_name, "parentZone": "example.com", "dnsZoneNegTTL": 30});
+            let mut object = object(zone, spec);
+            object.0.as_mut().unwrap().metadata.annotations = serde_json::from_value(annotations).unwrap();
+            object
+        };
+        let (zones, _) = gather(
+            &settings,
+            Ok(vec![
+                annotated("a", json!({})),
+                annotated("c", json!({"gslb-bridge.io/adopt-hidden-records": "false"})),
+                annotated("d", json!({"gslb-bridge.io/adopt-hidden-records": "true"})),
+            ]),
+        );
+        assert_eq!(
+            zones.delegations.iter().map(|delegated| delegated.adopts).collect::<Vec<_>>(),
+            [Some(Adoption::Setting), Some(Adoption::Setting), None, Some(Adoption::Annotation)]
+        );
+    }
+
+    #[test]
+    fn a_zone_in_records_mode_is_looked_at_and_not_as_a_delegation() {
         let mut settings = settings("example.com:b.example.com:30;example.com:c.example.com:30");
-        let zone = |name| DomainName::parse(name).unwrap();
-        settings.records_zones.insert(zone("c.example.com"));
+        settings.records_zones.insert(name("c.example.com"));
         let (zones, findings) = gather(&settings, Ok(vec![]));
         assert_eq!(names(&zones), ["b.example.com in example.com"]);
-        let told: Vec<_> = findings.iter().map(|finding| (finding.severity, finding.zone.clone())).collect();
-        assert_eq!(told, [(Severity::Ok, None), (Severity::Ok, Some(zone("c.example.com")))]);
-        settings.records_zones.insert(zone("b.example.com"));
-        let (zones, findings) = gather(&settings, Ok(vec![]));
-        assert_eq!((zones.len(), findings.len()), (0, 2));
+        let kept: Vec<_> = zones.records.iter().map(|zone| zone.zone.name().as_str()).collect();
+        assert_eq!(
+            (kept, findings),
+            (vec!["c.example.com"], vec![Finding::ok(CHECK, "2 zones are looked at")])
+        );
     }
 
     #[test]
@@ -180,7 +226,7 @@ mod tests {
         let long = format!("{}.example.com", "z".repeat(60));
         let spec = json!({"loadBalancedZone": long, "parentZone": "example.com", "dnsZoneNegTTL": 30});
         let (zones, findings) = gather(&settings(""), Ok(vec![object("long", spec)]));
-        assert_eq!((zones.len(), findings.len(), findings[0].severity), (0, 1, Severity::Error));
+        assert_eq!((names(&zones).len(), findings.len(), findings[0].severity), (0, 1, Severity::Error));
         let (_, findings) = gather(&settings(""), Ok(vec![]));
         assert_eq!((findings.len(), findings[0].severity), (1, Severity::Warning));
     }

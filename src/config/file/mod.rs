@@ -83,6 +83,8 @@ pub(super) struct ZoneEntry {
     pub(super) fields: [String; 3],
     /// How it is published, if it says so.
     pub(super) mode: Option<String>,
+    /// Whether it is delegated whatever that hides, if it says so.
+    pub(super) adopt_hidden_records: Option<bool>,
     /// The places at which it is published, if they are listed.
     pub(super) publish: Option<Vec<PublishEntry>>,
 }
@@ -250,6 +252,7 @@ impl FileValue {
                         ZoneValue {
                             fields: [trimmed(parent), trimmed(name), ttl],
                             mode: zone.mode.as_deref().map(trimmed),
+                            adopt_hidden_records: zone.adopt_hidden_records,
                             publish: zone.publish.iter().flatten().map(PublishEntry::value).collect(),
                         }
                     })

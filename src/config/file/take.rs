@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::nearest::advice_of;
 use super::yaml::{Content as Yaml, Node};
 use super::{ConfigFile, Content, Element, ZoneEntry};
-use crate::config::catalog::{Form, MODE, PUBLISH, ZONE_KEYS};
+use crate::config::catalog::{ADOPT_HIDDEN_RECORDS, Form, MODE, PUBLISH, ZONE_KEYS};
 use crate::config::problem::quoted;
 use crate::config::value::Value;
 
@@ -51,7 +51,7 @@ impl ConfigFile {
         let mut fields = [const { None }; ZONE_KEYS.len()];
         let mut publish = None;
         let mut seen = BTreeMap::new();
-        let mut mode = None;
+        let (mut mode, mut adopt_hidden_records) = (None, None);
         for (key, value) in entries {
             let path = format!("{path}.{}", key.name);
             if self.is_repeated(&mut seen, key, &path) {
@@ -61,12 +61,16 @@ impl ConfigFile {
                 mode = self.take_field(MODE, &path, value);
                 continue;
             }
+            if key.name == ADOPT_HIDDEN_RECORDS {
+                adopt_hidden_records = self.take_flag(&path, value);
+                continue;
+            }
             if key.name == PUBLISH {
                 publish = self.take_publish(&path, value);
                 continue;
             }
             let Some(place) = ZONE_KEYS.iter().position(|known| *known == key.name) else {
-                let known = [ZONE_KEYS.as_slice(), &[MODE, PUBLISH]].concat();
+                let known = [ZONE_KEYS.as_slice(), &[MODE, ADOPT_HIDDEN_RECORDS, PUBLISH]].concat();
                 self.tell(Some(key.at), Some(&path), "is not a known key", advice_of(&key.name, &known));
                 continue;
             };
@@ -79,7 +83,16 @@ impl ConfigFile {
             }
         }
         let [Some(Some(parent)), Some(Some(zone)), Some(Some(ttl))] = fields else { return None };
-        Some(ZoneEntry { index, at: node.at, fields: [parent, zone, ttl], mode, publish })
+        let fields = [parent, zone, ttl];
+        Some(ZoneEntry { index, at: node.at, fields, mode, adopt_hidden_records, publish })
+    }
+
+    /// Nothing if it was refused.
+    fn take_flag(&mut self, path: &str, node: &Node) -> Option<bool> {
+        match self.take_content(Form::Flag, path, node) {
+            Content::Scalar(Value::Flag(flag)) => Some(flag),
+            _ => None,
+        }
     }
 
     /// Nothing if it was refused.

@@ -157,6 +157,49 @@ fn a_mode_that_cannot_work_is_refused_with_what_it_needs() {
     }
 }
 
+fn adopting(more: &str) -> String {
+    format!(
+        "zones: [{{zone: cloud.example.com, parentZone: example.com, negativeTtlSeconds: 30, adoptHiddenRecords: {more}}}]\n"
+    )
+}
+
+#[test]
+fn a_zone_may_ask_to_be_delegated_whatever_that_hides() {
+    let names = |more: &str| {
+        let settings = settings(&format!("{GRID}{}", adopting(more)));
+        settings.adopting_zones.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        [names("true"), names("false"), names("true, mode: delegation")],
+        [vec!["cloud.example.com".to_owned()], vec![], vec!["cloud.example.com".to_owned()]]
+    );
+    let page = with(&[], &format!("{GRID}{}", adopting("true"))).print(Readers::Run);
+    assert!(page.contains("negativeTtlSeconds: 30, adoptHiddenRecords: true}"), "{page}");
+}
+
+#[test]
+fn adoption_where_nothing_is_hidden_and_in_no_boolean_is_refused() {
+    let cases = [
+        (
+            format!("{GRID}{}", adopting("\"true\"")),
+            "must be true or false, this is the text \"true\"; write true or false, without quotes",
+        ),
+        (
+            adopting("true"),
+            "has no effect without Infoblox: nobody else is asked what a delegation would hide; remove it, or select Infoblox",
+        ),
+        (
+            format!("{GRID}peerGeoTags: [eu, us]\n{}", adopting("true, mode: records")),
+            "has no effect in records mode, where nothing is delegated; remove it, or remove mode",
+        ),
+    ];
+    for (keys, sentence) in cases {
+        let told = refused(&keys);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].ends_with(&format!("zones[0].adoptHiddenRecords {sentence}")), "{}", told[0]);
+    }
+}
+
 #[test]
 fn external_dns_is_chosen_and_no_section_must_have_anything() {
     assert_eq!(settings("externalDns: {enabled: true}").provider.name(), "external-dns");

@@ -13,6 +13,7 @@ pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod tenancy;
 pub(crate) mod twin;
+pub(crate) mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     let echoes = &pass.context.writer.echoes;
     // However it ended: what was heard meanwhile does not wait for the next try.
     if echoes.take_overtaken(report::what(id.group), &id.key) {
-        super::inputs::wake_gslb(&pass.triggers, &id);
+        watch::wake_gslb(&pass.triggers, &id);
     }
     if echoes.take_overtaken(apply::WHAT, &id.key) {
         pass.triggers.send(Trigger::Named(id.key));
@@ -126,7 +127,7 @@ fn are_left_behind(context: &Context, gslb: Served<'_>) -> bool {
 /// free for others.
 async fn leave(pass: &super::Pass, gslb: Served<'_>) -> Result<Action, PassError> {
     let context = &pass.context;
-    super::inputs::hand_over(context, &pass.triggers, &gslb.id());
+    watch::hand_over(context, &pass.triggers, &gslb.id());
     let message =
         "it is deleted, and its records are gone; the object stays until its finalizers are removed";
     let ready = Condition::bad(ConditionKind::Ready, "Deleted", message);

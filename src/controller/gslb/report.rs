@@ -51,7 +51,7 @@ pub(crate) async fn report(
     let live_conditions = gslb.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, events) =
-        context.announcer.settle(what, &key, &conditions, live_conditions, generation, now);
+        context.announcer.settle(what, &key, &conditions, live_conditions, generation, context.wall_now());
     let mut status = status(context, seen, publication);
     keep_times(&mut status.peers, gslb.status.as_ref().map_or(&[], |live| &live.peers));
     status.conditions = conditions;
@@ -70,8 +70,14 @@ pub(crate) async fn retired(
     let (key, now) = (gslb.key(), context.now());
     let before = gslb.status.clone().unwrap_or_default();
     let generation = gslb.metadata.generation;
-    let (conditions, mut events) =
-        context.announcer.settle(what(gslb.group), &key, &[ready], &before.conditions, generation, now);
+    let (conditions, mut events) = context.announcer.settle(
+        what(gslb.group),
+        &key,
+        &[ready],
+        &before.conditions,
+        generation,
+        context.wall_now(),
+    );
     events.retain(|_| news);
     let status = GslbStatus {
         geo_tag: context.settings.geo_tag.to_string(),

@@ -192,7 +192,7 @@ impl HostVisit<'_> {
                 (bad(error.reason(), error.to_string()), pause_after(error, backoff, now))
             }
             Stop::Refused(message, reason) => (bad(reason, message.clone()), backoff),
-            Stop::Provider(_) | Stop::Audit(_) | Stop::Owed(_) => return Err(stop),
+            Stop::Provider(_) | Stop::Audit(_) => return Err(stop),
         };
         let until = now.checked_add(pause).unwrap_or(Timestamp::MAX);
         memory.until = Some((until, condition.clone()));

@@ -100,7 +100,6 @@ fn fail(pass: &Pass, zone: &Zone, memory: &mut Memory, stop: &Stop, now: Timesta
             let message = format!("no record is changed because the change log cannot be written: {error}");
             (Condition::bad(kind, error.reason(), message), backoff)
         }
-        Stop::Owed(message) => (Condition::bad(kind, "OthersLost", message.clone()), backoff),
         Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), backoff),
     };
     for host in pass.context.records.within(name).keys() {
@@ -219,9 +218,9 @@ async fn visit_host(
 }
 
 fn notary<'a>(pass: &'a Pass, provider: &'a Arc<dyn Provider>, outlet: &'a Outlet) -> Notary<'a> {
-    let Context { metrics, clock, .. } = &*pass.context;
+    let Context { metrics, clock, wall, .. } = &*pass.context;
     let (ledger, log) = (&pass.ledger, &*pass.log);
-    Notary { ledger, log, provider, outlet, metrics, clock, zone_delegation: None }
+    Notary { ledger, log, provider, outlet, metrics, clock, wall, zone_delegation: None }
 }
 
 /// The hosts of this zone: a nested one has its own.

@@ -8,8 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::memory::Memory;
-use super::provide::{Visit, object_ref};
-use crate::controller::ledger::Stop;
+use super::provide::{Halt, Visit, object_ref};
 
 /// Reason of the event about what was put back.
 const PUT_BACK: &str = "OthersPutBack";
@@ -35,12 +34,12 @@ pub(super) fn owed(last: &ProviderChange) -> Vec<Value> {
 
 /// Puts back what is owed, each as a change of its own in the log. Gives whether there was anything, so that what was
 /// observed before is old.
-pub(super) async fn pay(visit: &Visit<'_>, memory: &mut Memory, observed: &Presence) -> Result<bool, Stop> {
+pub(super) async fn pay(visit: &Visit<'_>, memory: &mut Memory, observed: &Presence) -> Result<bool, Halt> {
     let mut paid = false;
     while let Some(lost) = memory.owed.first().cloned() {
         let zone = visit.desired.claimant().zone().name();
         let _under_way = visit.ledger.begin_change().await;
-        let pending = visit.log.intend(proposal(visit, &lost, observed), (visit.clock)()).await?;
+        let pending = visit.log.intend(proposal(visit, &lost, observed), (visit.wall)()).await?;
         let started = Instant::now();
         let outcome = visit.provider.amend(zone, &lost).await;
         let duration_millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -52,7 +51,7 @@ pub(super) async fn pay(visit: &Visit<'_>, memory: &mut Memory, observed: &Prese
         let settled_by_reading = false;
         let verdict = Verdict { result, reference, error, duration_millis, settled_by_reading, amends };
         visit.notary().complete(pending, verdict).await?;
-        outcome.map_err(|error| Stop::Owed(error.to_string()))?;
+        outcome.map_err(|error| Halt::Owed(error.to_string()))?;
         memory.owed.remove(0);
         memory.warnings.push((PUT_BACK, put_back(&zone.to_string(), &lost)));
         paid = true;

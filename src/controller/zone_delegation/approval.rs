@@ -156,7 +156,7 @@ async fn over(
 ) -> Result<(), AuditError> {
     let mut proposal = proposal(visit, approved, &waiting.change);
     proposal.why = format!("the earlier change that waited for approval as {} is over", waiting.reference);
-    let pending = visit.log.intend(proposal, (visit.clock)()).await?;
+    let pending = visit.log.intend(proposal, (visit.wall)()).await?;
     // From here on the log knows of it, and what it misses is settled by reading.
     memory.waiting = None;
     let reference = Some(waiting.reference.clone());

@@ -172,6 +172,7 @@ impl Errand {
             evicted,
             period,
             clock: &pass.context.clock,
+            wall: &pass.context.wall,
             is_known: &|zone, change| pass.is_place_of(zone, change),
         };
         let _slot = self.place.slots.acquire().await;
@@ -230,7 +231,8 @@ impl Errand {
             Aim::Published(addresses) => (addresses.clone(), false),
             Aim::Withdrawn { .. } => (BTreeSet::new(), true),
         };
-        let (generation, adopts) = (self.object.metadata.generation, preflight::adopts(&self.object));
+        let generation = self.object.metadata.generation;
+        let adopts = preflight::adopts(&self.object, zone.name(), &context.settings);
         let evict = members::wish(&self.object).cloned();
         let evicted = members::evicted(&self.pass, &self.object, memory);
         Asked { addresses, generation, adopts, withdrawn, evict, evicted, peers, undecided, object_version }

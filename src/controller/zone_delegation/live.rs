@@ -22,8 +22,8 @@ pub(crate) struct ZoneFacts {
     pub(crate) created: Option<Timestamp>,
     /// Name servers as the status lists them: what is known before the first look-up.
     pub(crate) servers: BTreeSet<(DomainName, Ipv4Addr)>,
-    /// Whether records of the parent may be hidden: known here, so that a change of it is noticed.
-    pub(crate) adopts: bool,
+    /// What its annotation says about hiding records of the parent: known here, so that a change of it is noticed.
+    pub(crate) adopts: Option<bool>,
     /// Whether the object is on its way out.
     pub(crate) deleting: bool,
 }
@@ -39,7 +39,7 @@ impl ZoneFacts {
             Ok(object) => servers(object),
             Err(_) => earlier.as_ref().map(|facts| facts.servers.clone()).unwrap_or_default(),
         };
-        let adopts = guarded.0.as_ref().is_ok_and(preflight::adopts);
+        let adopts = guarded.0.as_ref().ok().and_then(preflight::annotated);
         let named = match guarded.0 {
             Ok(object) => object.spec.zone(),
             Err(invalid) => Err(invalid.error),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use gslb_core::beneath::Adoption;
 use gslb_core::change::Change;
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::delegation::{DesiredDelegation, Presence};
@@ -38,8 +39,8 @@ pub(crate) struct Asking {
 pub(crate) struct Asked {
     pub(crate) addresses: BTreeSet<IpAddr>,
     pub(crate) generation: Option<i64>,
-    /// Whether the zone may hide records of its parent.
-    pub(crate) adopts: bool,
+    /// Who asks that the zone may hide records of its parent, if anybody does.
+    pub(crate) adopts: Option<Adoption>,
     pub(crate) withdrawn: bool,
     /// Whom somebody wants taken out, as it is written.
     pub(crate) evict: Option<String>,

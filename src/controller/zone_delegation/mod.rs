@@ -41,6 +41,7 @@ pub(crate) use desk::Desk;
 pub(crate) use errand::{Job, follow as follow_errands};
 pub(crate) use members::{EVICTED, NOT_EVICTED};
 pub(crate) use places::believed;
+pub(crate) use preflight::adopts;
 pub(crate) use zones::bootstrap;
 
 use super::cache::Key;

@@ -23,8 +23,8 @@ use super::memory::{Memory, Standing};
 use super::settle::settle;
 use super::standing::{fail, open_until, other_writer, standing};
 use super::{amends, members, preflight};
-use crate::audit::ChangeLog;
-use crate::controller::context::Clock;
+use crate::audit::{AuditError, ChangeLog};
+use crate::clock::Clock;
 use crate::controller::ledger::{Ledger, Notary, Stop, Subject};
 use crate::metrics::Metrics;
 
@@ -54,14 +54,17 @@ pub(crate) struct Visit<'a> {
     pub(crate) evicted: BTreeSet<GeoTag>,
     /// The safety net; `None`: only on changes.
     pub(crate) period: Option<Duration>,
+    /// For calendars.
     pub(crate) clock: &'a Clock,
+    /// For the log.
+    pub(crate) wall: &'a Clock,
     /// Whether a change of a zone was made where that zone is published now.
     pub(crate) is_known: &'a (dyn Fn(&DomainName, &Proposal) -> bool + Send + Sync),
 }
 
 impl Visit<'_> {
     pub(super) fn notary(&self) -> Notary<'_> {
-        let Self { ledger, log, provider, outlet, metrics, clock, .. } = *self;
+        let Self { ledger, log, provider, outlet, metrics, clock, wall, .. } = *self;
         Notary {
             ledger,
             log,
@@ -69,8 +72,31 @@ impl Visit<'_> {
             outlet,
             metrics,
             clock,
+            wall,
             zone_delegation: self.object.metadata.name.as_deref(),
         }
+    }
+}
+
+/// What stops a visit that may owe something to others.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Halt {
+    #[error(transparent)]
+    Stopped(#[from] Stop),
+    /// Others lost something by a write of ours, and it is not back.
+    #[error("{0}")]
+    Owed(String),
+}
+
+impl From<ProviderError> for Halt {
+    fn from(error: ProviderError) -> Self {
+        Self::Stopped(error.into())
+    }
+}
+
+impl From<AuditError> for Halt {
+    fn from(error: AuditError) -> Self {
+        Self::Stopped(error.into())
     }
 }
 
@@ -80,7 +106,9 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
     memory.next_provider = None;
     let result = loop {
         match round(visit, memory).await {
-            Err(Stop::Provider(ProviderError::Stale { .. })) if stale < STALE_TRIES => stale += 1,
+            Err(Halt::Stopped(Stop::Provider(ProviderError::Stale { .. }))) if stale < STALE_TRIES => {
+                stale += 1
+            }
             Ok(true) if stale < STALE_TRIES => stale += 1,
             result => break result.map(|_| ()),
         }
@@ -96,12 +124,12 @@ pub(crate) async fn visit(visit: &Visit<'_>, memory: &mut Memory) {
             let read_back = memory.read_backs.first().copied();
             memory.next_provider = read_back.into_iter().chain(next).chain(calm).min();
         }
-        Err(stop) => fail(visit, memory, &stop, now),
+        Err(halt) => fail(visit, memory, &halt, now),
     }
 }
 
 /// One round. Gives whether another writer came in between, so that it should be made again.
-async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Stop> {
+async fn round(visit: &Visit<'_>, memory: &mut Memory) -> Result<bool, Halt> {
     let claimant = visit.desired.claimant();
     visit.ledger.read_log(visit.log, visit.clock, visit.is_known).await?;
     let read_at = (visit.clock)();
@@ -180,7 +208,7 @@ async fn make(
     memory: &mut Memory,
     approved: &ApprovedPlan,
     approved_change: &ApprovedChange,
-) -> Result<Made, Stop> {
+) -> Result<Made, Halt> {
     let change = approved_change.change();
     let subject = Subject::Delegation(change.zone().clone());
     let proposal = proposal(visit, approved, change);
@@ -191,7 +219,7 @@ async fn make(
         .await?;
     memory.unlogged = false;
     if !memory.owed.is_empty() {
-        return Err(Stop::Owed(amends::UNPAID.to_owned()));
+        return Err(Halt::Owed(amends::UNPAID.to_owned()));
     }
     Ok(match receipt.disposition {
         Disposition::Applied => {

@@ -58,7 +58,7 @@ pub(crate) async fn report_with(
         object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = object.metadata.generation;
     let (conditions, events) =
-        context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, now);
+        context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, context.wall_now());
     let desired = json!(ZoneDelegationStatus {
         dns_servers: sorted(servers),
         conditions,

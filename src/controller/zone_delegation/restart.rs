@@ -90,7 +90,7 @@ async fn restart(
         after: None,
     };
     let _under_way = pass.ledger.begin_change().await;
-    let pending = pass.log.intend(proposal, context.now()).await?;
+    let pending = pass.log.intend(proposal, context.wall_now()).await?;
     let started = Instant::now();
     let (result, error) = match provider.restart().await {
         Ok(()) => {
@@ -113,5 +113,5 @@ async fn restart(
         settled_by_reading: false,
         amends: vec![],
     };
-    pass.log.complete(pending, verdict, context.now()).await
+    pass.log.complete(pending, verdict, context.wall_now()).await
 }

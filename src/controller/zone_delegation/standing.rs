@@ -13,7 +13,7 @@ use gslb_core::plan::Finding;
 use jiff::Timestamp;
 
 use super::memory::{Memory, Standing};
-use super::provide::Visit;
+use super::provide::{Halt, Visit};
 use crate::controller::ledger::{Stop, pause_after};
 
 /// Pauses after a provider failed. No outside reference.
@@ -114,19 +114,19 @@ pub(super) fn unverified(in_sync: Condition) -> Condition {
 }
 
 /// Remembers what stopped a visit, and when the next one is due.
-pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Timestamp) {
+pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, halt: &Halt, now: Timestamp) {
     let kind = ConditionKind::InSync;
     let zone = visit.desired.claimant().zone().name();
     let backoff = RETRY.next(&mut memory.failures);
-    let (condition, pause) = match stop {
-        Stop::Provider(error) => {
+    let (condition, pause) = match halt {
+        Halt::Stopped(Stop::Provider(error)) => {
             let chain = crate::controller::cache::Chain(error);
             let view = visit.outlet.view();
             tracing::warn!(%zone, provider = %visit.provider.id(), view, reason = error.reason(), error = %chain, "The provider failed.");
             let condition = Condition::bad(kind, error.reason(), error.to_string());
             (condition, Some(pause_after(error, backoff, now)))
         }
-        Stop::Audit(error) => {
+        Halt::Stopped(Stop::Audit(error)) => {
             visit.ledger.doubt_log();
             let chain = crate::controller::cache::Chain(error);
             tracing::warn!(%zone, error = %chain, "The change log failed; nothing more is changed at the provider.");
@@ -147,7 +147,7 @@ pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Tim
             };
             (Condition::bad(kind, reason, message), Some(backoff))
         }
-        Stop::Owed(error) => {
+        Halt::Owed(error) => {
             tracing::warn!(%zone, provider = %visit.provider.id(), error, "What others lost by a write is not back yet.");
             let message = format!(
                 "a write of this cluster to delegation {zone} at {} took away what others wrote there at the same moment, and it could not be put back yet ({error}); the change log has what it is (amends)",
@@ -155,7 +155,9 @@ pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, stop: &Stop, now: Tim
             );
             (Condition::bad(kind, "OthersLost", message), Some(backoff))
         }
-        Stop::Refused(message, reason) => (Condition::bad(kind, reason, message.clone()), visit.period),
+        Halt::Stopped(Stop::Refused(message, reason)) => {
+            (Condition::bad(kind, reason, message.clone()), visit.period)
+        }
     };
     memory.standing = Some(Standing::new(condition));
     memory.next_provider =

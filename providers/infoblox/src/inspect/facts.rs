@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use gslb_core::beneath::Beneath;
+use gslb_core::beneath::{Adoption, Beneath};
 use gslb_core::claim::Claimant;
 use gslb_core::delegation::ObservedDelegation;
+use gslb_core::name::DomainName;
+use gslb_core::records::ZoneRecords;
 use gslb_provider_contract::ProviderError;
 use serde::Deserialize;
 
@@ -50,6 +52,7 @@ pub(super) struct Inside {
     pub(super) attributes: Read<Vec<Attribute>>,
     pub(super) restarts: Read<Restarts>,
     pub(super) zones: Vec<ZoneFacts>,
+    pub(super) records: Vec<RecordsFacts>,
 }
 
 impl Inside {
@@ -132,6 +135,8 @@ pub(super) struct Attribute {
 #[derive(Debug)]
 pub(super) struct ZoneFacts {
     pub(super) claimant: Claimant,
+    /// Who asks that it be delegated whatever that hides, if anybody does.
+    pub(super) adopts: Option<Adoption>,
     /// Zones of every kind, in every view that the account sees, whose name is that of the delegation or above it.
     pub(super) around: Read<Vec<Holder>>,
     /// The delegation in the configured view; nothing if there is none.
@@ -142,6 +147,28 @@ pub(super) struct ZoneFacts {
     pub(super) signed: Option<Read<bool>>,
     /// Key tags of the DS records at the delegation's name.
     pub(super) signers: Read<BTreeSet<u64>>,
+}
+
+/// What was read for one zone in records mode.
+#[derive(Debug)]
+pub(super) struct RecordsFacts {
+    pub(super) zone: DomainName,
+    /// Hosts that are to have records, as far as they are known.
+    pub(super) hosts: BTreeSet<DomainName>,
+    /// As in [`ZoneFacts`].
+    pub(super) around: Read<Vec<Holder>>,
+    /// What stands at and beneath the zone's name.
+    pub(super) records: Read<ZoneRecords>,
+}
+
+impl RecordsFacts {
+    /// The zones that hold its hosts in the view, the closest first.
+    pub(super) fn holders<'a>(&'a self, view: &str) -> Vec<&'a Holder> {
+        let around = self.around.as_deref().unwrap_or_default();
+        let mut holders: Vec<_> = around.iter().filter(|holder| holder.view == view).collect();
+        holders.sort_by_key(|holder| std::cmp::Reverse(holder.fqdn.len()));
+        holders
+    }
 }
 
 /// A zone of any kind.

@@ -9,14 +9,13 @@ mod judge;
 mod read;
 mod read_zone;
 
-use gslb_core::claim::Claimant;
-use gslb_provider_contract::Finding;
+use gslb_provider_contract::{Finding, Inspected};
 
 use crate::provider::Infoblox;
 
 impl Infoblox {
-    /// What there is to say of the grid, and of each of these delegations.
-    pub(crate) async fn examine(&self, zones: &[Claimant]) -> Vec<Finding> {
-        judge::judge(&self.facts(zones).await)
+    /// What there is to say of the grid, and of each of these zones.
+    pub(crate) async fn examine(&self, what: &Inspected) -> Vec<Finding> {
+        judge::judge(&self.facts(what).await)
     }
 }

@@ -1,8 +1,7 @@
 //! Reads of the grid as a whole. None of them writes, and none depends on another one's success but on being let in.
 
 use futures::{StreamExt, stream};
-use gslb_core::claim::Claimant;
-use gslb_provider_contract::ProviderError;
+use gslb_provider_contract::{Inspected, ProviderError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -33,9 +32,9 @@ struct AdminGroup {
 
 impl Infoblox {
     /// Asks for the schema first: if that fails nothing else is sent, so a wrong password is sent once.
-    pub(super) async fn facts(&self, zones: &[Claimant]) -> Facts {
+    pub(super) async fn facts(&self, what: &Inspected) -> Facts {
         let inside = match self.schema().await {
-            Ok(schema) => Ok(self.inside(schema, zones).await),
+            Ok(schema) => Ok(self.inside(schema, what).await),
             Err(failure) => {
                 let versions = match failure.kind {
                     Kind::Version => self.versions().await,
@@ -60,15 +59,17 @@ impl Infoblox {
         }
     }
 
-    async fn inside(&self, schema: Schema, zones: &[Claimant]) -> Inside {
-        let reads: Vec<_> = zones.iter().cloned().map(|claimant| self.zone_facts(claimant)).collect();
+    async fn inside(&self, schema: Schema, what: &Inspected) -> Inside {
+        let delegations: Vec<_> = what.delegations.iter().map(|zone| self.zone_facts(zone)).collect();
+        let records: Vec<_> = what.records.iter().map(|zone| self.records_facts(zone)).collect();
         Inside {
             schema,
             account: self.account().await,
             views: self.all("view", &[("_return_fields", "name,disable")]).await,
             attributes: self.attributes().await,
             restarts: self.restarts().await.map_err(told),
-            zones: stream::iter(reads).buffered(ZONES_AT_ONCE).collect().await,
+            zones: stream::iter(delegations).buffered(ZONES_AT_ONCE).collect().await,
+            records: stream::iter(records).buffered(ZONES_AT_ONCE).collect().await,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reads for one delegation. Each stands for itself: one that fails takes no other with it.
+//! Reads for one zone. Each stands for itself: one that fails takes no other with it.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use gslb_core::beneath::Beneath;
 use gslb_core::claim::Claimant;
 use gslb_core::delegation::{ObservedDelegation, Presence};
 use gslb_core::name::DomainName;
-use gslb_provider_contract::{Observe, ProviderError, Scope};
+use gslb_provider_contract::{Delegated, Observe, ProviderError, RecordsZone, Scope};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::facts::{Holder, Read, ZoneFacts, ZoneKind};
+use super::facts::{Holder, Read, RecordsFacts, ZoneFacts, ZoneKind};
 use super::read::told;
 use crate::absence::above;
 use crate::provider::Infoblox;
@@ -49,20 +49,27 @@ struct Signer {
 }
 
 impl Infoblox {
-    pub(super) async fn zone_facts(&self, claimant: Claimant) -> ZoneFacts {
+    pub(super) async fn zone_facts(&self, Delegated { claimant, adopts }: &Delegated) -> ZoneFacts {
         let zone = claimant.zone().name();
         let around = self.around(zone).await;
         let delegation = self.standing(zone).await;
         let signers = self.signers(zone).await;
         let beneath = match &delegation {
-            Ok(None) => Some(self.hidden(&claimant).await),
+            Ok(None) => Some(self.hidden(claimant).await),
             Ok(Some(_)) | Err(_) => None,
         };
         let signed = match &around {
             Ok(around) => self.signed(around, zone).await,
             Err(_) => None,
         };
-        ZoneFacts { claimant, around, delegation, beneath, signed, signers }
+        let (claimant, adopts) = (claimant.clone(), *adopts);
+        ZoneFacts { claimant, adopts, around, delegation, beneath, signed, signers }
+    }
+
+    pub(super) async fn records_facts(&self, RecordsZone { zone, hosts }: &RecordsZone) -> RecordsFacts {
+        let around = self.around(zone.name()).await;
+        let records = self.records(&Scope::from(zone)).await;
+        RecordsFacts { zone: zone.name().clone(), hosts: hosts.clone(), around, records }
     }
 
     async fn standing(&self, zone: &DomainName) -> Read<Option<ObservedDelegation>> {

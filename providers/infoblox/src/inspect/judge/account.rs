@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use gslb_provider_contract::Finding;
 
-use super::super::facts::{Access, Account, Facts, Grant, Group, Holder, Inside, ZoneFacts, ZoneKind};
-use super::grants::{Level, MEMBER, Right, Scope, VIEW, ZONE, right, stands_at};
+use super::super::facts::{
+    Access, Account, Facts, Grant, Group, Holder, Inside, RecordsFacts, ZoneFacts, ZoneKind,
+};
+use super::grants::{Level, MEMBER, RECORDS, Right, Scope, VIEW, ZONE, right, stands_at};
 use super::{listed, unread};
 
 /// Where Grid Manager has permissions.
@@ -67,6 +69,14 @@ fn wanted(facts: &Facts) -> String {
     format!("Read/Write on All Zones of DNS view {}{restart}", facts.view)
 }
 
+/// Of them, what records take.
+fn wanted_for_records(zone: &RecordsFacts) -> String {
+    format!(
+        "Read/Write on A and AAAA records, and Read-only on CNAME and host records, of the zone that holds {}",
+        zone.zone
+    )
+}
+
 /// All permissions of all groups, or why they are not known.
 fn grants(account: &Account) -> Result<Vec<Grant>, Finding> {
     let mut grants = Vec::new();
@@ -90,11 +100,13 @@ fn grants(account: &Account) -> Result<Vec<Grant>, Finding> {
 fn surplus(facts: &Facts, inside: &Inside, grants: &[Grant]) -> Finding {
     const CHECK: &str = "permissions";
     let zones = inside.zones.iter().flat_map(|zone| levels(facts, inside, zone));
-    let ours: Vec<Level<'_>> = zones.chain(view_levels(facts, inside)).collect();
+    let records = inside.records.iter().flat_map(|zone| written_levels(facts, inside, zone));
+    let ours: Vec<Level<'_>> = zones.chain(records).chain(view_levels(facts, inside)).collect();
     let writes: Vec<_> = grants.iter().filter(|grant| grant.permission == Access::Write).collect();
     let (needed, other): (Vec<_>, Vec<_>) =
         writes.into_iter().partition(|grant| ours.iter().any(|level| stands_at(grant, level)));
-    let unread = inside.zones.iter().any(|zone| is_blurred(facts, inside, zone, grants));
+    let unread = inside.zones.iter().any(|zone| is_blurred(facts, inside, zone, grants))
+        || inside.records.iter().any(|zone| is_blurred_for_records(facts, inside, zone, grants));
     let (unclear, other): (Vec<_>, Vec<_>) =
         other.into_iter().partition(|grant| unread && is_for_an_object(grant));
     let mut surplus: BTreeSet<String> = other.into_iter().map(words).collect();
@@ -125,14 +137,27 @@ fn is_blurred(facts: &Facts, inside: &Inside, zone: &ZoneFacts, grants: &[Grant]
     if zone.around.is_ok() && view_reference(facts, inside).is_some() {
         return false;
     }
-    let known = levels(facts, inside, zone);
+    names_unknown(grants, &levels(facts, inside, zone))
+}
+
+/// As [`is_blurred`], for a zone in records mode.
+fn is_blurred_for_records(facts: &Facts, inside: &Inside, zone: &RecordsFacts, grants: &[Grant]) -> bool {
+    if zone.around.is_ok() && view_reference(facts, inside).is_some() {
+        return false;
+    }
+    let known: Vec<_> = RECORDS.iter().flat_map(|kind| record_levels(facts, inside, zone, kind)).collect();
+    names_unknown(grants, &known)
+}
+
+fn names_unknown(grants: &[Grant], known: &[Level<'_>]) -> bool {
     let unknown = |grant: &&Grant| !known.iter().any(|level| stands_at(grant, level));
     grants.iter().filter(unknown).any(is_for_an_object)
 }
 
 /// Permissions for a whole view name the view as their object.
 fn is_for_an_object(grant: &Grant) -> bool {
-    grant.object.is_some() && matches!(grant.resource_type.as_str(), ZONE | VIEW)
+    let kind = grant.resource_type.as_str();
+    grant.object.is_some() && (matches!(kind, ZONE | VIEW) || RECORDS.contains(&kind))
 }
 
 fn words(grant: &Grant) -> String {
@@ -203,6 +228,72 @@ pub(super) fn of_zone(facts: &Facts, inside: &Inside, zone: &ZoneFacts) -> Optio
     })
 }
 
+/// Whether the account may do with the records of this zone what it has to.
+pub(super) fn of_records(facts: &Facts, inside: &Inside, zone: &RecordsFacts) -> Vec<Finding> {
+    const WRITE: &str = "write-permission";
+    let Some(account) = inside.account.as_ref().ok().and_then(Option::as_ref) else { return Vec::new() };
+    if inside.is_superuser() {
+        return vec![Finding::ok(WRITE, "a superuser may write the records")];
+    }
+    // Said once for the account already.
+    let Ok(grants) = grants(account) else { return Vec::new() };
+    if is_blurred_for_records(facts, inside, zone, &grants) {
+        let fix = format!("correct what kept them from being read; it takes {}", wanted_for_records(zone));
+        return vec![Finding::unknown(WRITE, UNCLEAR, fix)];
+    }
+    let of = |kind| right(&grants, &record_levels(facts, inside, zone, kind));
+    let barred = |kind, needed| barred(facts, zone, kind, needed, of(kind));
+    let [a, aaaa, cname, host] = RECORDS;
+    let mut writes: Vec<_> = [a, aaaa].into_iter().filter_map(|kind| barred(kind, Access::Write)).collect();
+    if writes.is_empty() {
+        let found = "the account may make, change and delete records of type A and AAAA";
+        writes.push(Finding::ok(WRITE, found));
+    }
+    writes
+        .into_iter()
+        .chain([cname, host].into_iter().filter_map(|kind| barred(kind, Access::Read)))
+        .collect()
+}
+
+/// What keeps the account from writing, or from reading, records of a kind; nothing if it may.
+fn barred(facts: &Facts, zone: &RecordsFacts, kind: &str, needed: Access, right: Right) -> Option<Finding> {
+    let (check, does) = match needed {
+        Access::Write => ("write-permission", "make, change or delete"),
+        Access::Read | Access::Deny => ("read-permission", "read"),
+    };
+    let why = match right {
+        Right::Given(Access::Write, _) => return None,
+        Right::Given(Access::Read, _) if needed == Access::Read => return None,
+        Right::Given(Access::Read, scope) => {
+            format!("a permission for {} only lets the account read them", place(facts, scope))
+        }
+        Right::Given(Access::Deny, scope) => {
+            format!("a permission for {} denies them to the account", place(facts, scope))
+        }
+        Right::Missing => "no permission of the account speaks of them".to_owned(),
+        Right::Split(scope) => {
+            return Some(Finding::unknown(
+                check,
+                format!(
+                    "the permissions for {kind} records of {} contradict each other; which of them counts depends on the order of roles",
+                    place(facts, scope)
+                ),
+                format!("leave one of them at {MENU}"),
+            ));
+        }
+    };
+    let fix = format!("give it {} at {MENU}", wanted_for_records(zone));
+    let found = format!("the account may not {does} {kind} records: {why}");
+    Some(match needed {
+        Access::Write => Finding::error(check, found, fix),
+        Access::Read | Access::Deny => Finding::warning(
+            check,
+            format!("{found}; one that excludes address records is noticed only when the grid refuses ours"),
+            fix,
+        ),
+    })
+}
+
 fn lacking(facts: &Facts, why: &str) -> Finding {
     Finding::error(
         "write-permission",
@@ -215,6 +306,7 @@ fn place(facts: &Facts, scope: Scope) -> String {
     match scope {
         Scope::Delegation => "the delegation itself".to_owned(),
         Scope::Parent => "its parent zone".to_owned(),
+        Scope::Holder => "the zone that holds them".to_owned(),
         Scope::View => format!("DNS view {}", facts.view),
         Scope::Grid => "the whole grid".to_owned(),
     }
@@ -233,6 +325,37 @@ fn levels<'a>(facts: &'a Facts, inside: &'a Inside, zone: &'a ZoneFacts) -> Vec<
     };
     let special = [at(itself, Scope::Delegation), at(parent, Scope::Parent)];
     special.into_iter().flatten().chain(view_levels(facts, inside)).collect()
+}
+
+/// Where a permission for records of a kind may stand, from special to general: one for the kind is more special than
+/// one for the zone, and zones pass theirs down to what is in them.
+fn record_levels<'a>(
+    facts: &'a Facts,
+    inside: &'a Inside,
+    zone: &'a RecordsFacts,
+    kind: &'static str,
+) -> Vec<Level<'a>> {
+    let holders = zone.holders(&facts.view).into_iter().flat_map(|holder| {
+        [kind, ZONE].map(|resource| Level {
+            resource,
+            object: Some(holder.reference.as_str()),
+            scope: Scope::Holder,
+        })
+    });
+    let view = view_reference(facts, inside);
+    let of_view = view.map(|object| Level { resource: kind, object: Some(object), scope: Scope::View });
+    let mut general = view_levels(facts, inside);
+    let everywhere = Level { resource: kind, object: None, scope: Scope::Grid };
+    let first_of_grid = general.iter().position(|level| level.object.is_none()).unwrap_or(general.len());
+    general.insert(first_of_grid, everywhere);
+    holders.chain(of_view).chain(general).collect()
+}
+
+/// The levels at which a right to write records is no surplus: anywhere but in the whole grid.
+fn written_levels<'a>(facts: &'a Facts, inside: &'a Inside, zone: &'a RecordsFacts) -> Vec<Level<'a>> {
+    let kinds = RECORDS.into_iter().take(2);
+    let levels = kinds.flat_map(|kind| record_levels(facts, inside, zone, kind));
+    levels.filter(|level| level.scope != Scope::Grid).collect()
 }
 
 /// The part of [`levels`] that is the same for all delegations.

@@ -1,6 +1,6 @@
 //! The delegation itself, or what making it would hide.
 
-use gslb_core::beneath::Beneath;
+use gslb_core::beneath::{Adoption, Beneath};
 use gslb_core::claim::Claim;
 use gslb_core::delegation::{ObservedDelegation, Obstacle};
 use gslb_provider_contract::Finding;
@@ -21,7 +21,7 @@ pub(super) fn findings(facts: &Facts, zone: &ZoneFacts) -> Vec<Finding> {
             let view = &facts.view;
             let absent = format!("there is none in DNS view {view} yet; gslb-bridge run makes it");
             let mut findings = vec![Finding::ok(CHECK, absent)];
-            findings.extend(zone.beneath.as_ref().map(hidden));
+            findings.extend(zone.beneath.as_ref().map(|beneath| hidden(beneath, zone.adopts)));
             findings
         }
     }
@@ -92,17 +92,22 @@ fn barred(name: &str, obstacle: &Obstacle) -> Finding {
     }
 }
 
-fn hidden(beneath: &Read<Beneath>) -> Finding {
+fn hidden(beneath: &Read<Beneath>, adopts: Option<Adoption>) -> Finding {
     const CHECK: &str = "hidden-records";
-    match beneath {
-        Ok(beneath) if beneath.is_empty() => {
+    match (beneath, adopts) {
+        (Ok(beneath), _) if beneath.is_empty() => {
             Finding::ok(CHECK, "nothing stands at or beneath the name that a delegation would hide")
         }
-        Ok(beneath) => Finding::error(
+        (Ok(beneath), Some(by)) => Finding::warning(
+            CHECK,
+            format!("a delegation takes {beneath} out of DNS, as {by} asks for"),
+            "if they may not disappear, move them, or withdraw that before gslb-bridge run makes the delegation",
+        ),
+        (Ok(beneath), None) => Finding::error(
             CHECK,
             format!("a delegation would take {beneath} out of DNS, so it is not made"),
             "move or delete them, or set the annotation gslb-bridge.io/adopt-hidden-records=true on the ZoneDelegation if they may disappear",
         ),
-        Err(error) => unread(CHECK, "what a delegation would hide", error),
+        (Err(error), _) => unread(CHECK, "what a delegation would hide", error),
     }
 }

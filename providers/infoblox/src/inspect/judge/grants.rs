@@ -7,6 +7,8 @@ use super::super::facts::{Access, Grant};
 pub(super) const ZONE: &str = "ZONE";
 pub(super) const VIEW: &str = "VIEW";
 pub(super) const MEMBER: &str = "MEMBER";
+/// Resource types of records.
+pub(super) const RECORDS: [&str; 4] = ["A", "AAAA", "CNAME", "HOST"];
 
 /// A place where a permission may stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub(super) enum Scope {
     Delegation,
     /// The zone around it, with all that is in it.
     Parent,
+    /// A zone that holds the records, or is around one that does.
+    Holder,
     /// All zones of the view.
     View,
     /// All zones of the grid.

@@ -4,6 +4,7 @@ use gslb_provider_contract::Finding;
 
 use super::super::facts::{Attribute, Facts, Inside};
 use super::{listed, unread};
+use crate::records::{CHALLENGE, CLAIM};
 use crate::service::Restarts;
 use crate::swap::REVISION;
 
@@ -14,7 +15,13 @@ pub(super) fn findings(facts: &Facts, inside: &Inside) -> Vec<Finding> {
     let mut findings = vec![view(facts, inside)];
     match &inside.attributes {
         Ok(attributes) if attributes.is_empty() && !inside.is_superuser() => findings.push(no_attributes()),
-        Ok(attributes) => findings.extend([revision(attributes), mandatory(attributes)]),
+        Ok(attributes) => {
+            // Without a delegation nothing has a revision.
+            let delegates = !inside.zones.is_empty() || inside.records.is_empty();
+            findings.extend(delegates.then(|| revision(attributes)));
+            findings.extend((!inside.records.is_empty()).then(|| claim(attributes)));
+            findings.push(mandatory(attributes, !inside.records.is_empty()));
+        }
         Err(error) => {
             findings.push(unread("revision-attribute", "the definitions of extensible attributes", error))
         }
@@ -87,38 +94,89 @@ fn revision(attributes: &[Attribute]) -> Finding {
             format!("have a superuser delete it and add it anew with type String at {ATTRIBUTES}"),
         );
     }
-    if !ours.allowed_object_types.is_empty() {
-        return Finding::unknown(
-            CHECK,
-            format!(
-                "{REVISION} is restricted to objects of type {}; whether delegated zones are among them cannot be told",
-                listed(ours.allowed_object_types.iter().map(String::as_str))
-            ),
-            format!("lift the restriction of {REVISION} at {ATTRIBUTES} > {REVISION} > Edit"),
-        );
+    if let Some(restricted) = restricted(CHECK, ours, "delegated zones") {
+        return restricted;
     }
     Finding::ok(CHECK, format!("{REVISION} is defined, so the slower of two writers writes nothing"))
 }
 
+fn restricted(check: &'static str, attribute: &Attribute, objects: &str) -> Option<Finding> {
+    let Attribute { name, allowed_object_types: types, .. } = attribute;
+    (!types.is_empty()).then(|| {
+        Finding::unknown(
+            check,
+            format!(
+                "{name} is restricted to objects of type {}; whether {objects} are among them cannot be told",
+                listed(types.iter().map(String::as_str))
+            ),
+            format!("lift the restriction of {name} at {ATTRIBUTES} > {name} > Edit"),
+        )
+    })
+}
+
+/// Where a record says whose it is. Only both attributes together are used.
+fn claim(attributes: &[Attribute]) -> Finding {
+    const CHECK: &str = "claim-attributes";
+    const OURS: [&str; 2] = [CLAIM, CHALLENGE];
+    let defined = OURS.map(|name| attributes.iter().find(|attribute| attribute.name == name));
+    let missing: Vec<_> =
+        OURS.iter().zip(&defined).filter(|(_, found)| found.is_none()).map(|(name, _)| *name).collect();
+    if !missing.is_empty() {
+        let missing = listed(missing);
+        return Finding::warning(
+            CHECK,
+            format!(
+                "{missing} is not defined: whose a record is stands in its comment, which anybody may edit"
+            ),
+            format!(
+                "have a superuser add {missing} of type String at {ATTRIBUTES}, neither required nor restricted to object types"
+            ),
+        );
+    }
+    let flawed = defined.into_iter().flatten().find_map(|attribute| {
+        if attribute.kind == "STRING" {
+            return restricted(CHECK, attribute, "records");
+        }
+        let Attribute { name, kind, .. } = attribute;
+        Some(Finding::error(
+            CHECK,
+            format!("{name} is of type {kind}, which refuses the values that records would get"),
+            format!("have a superuser delete it and add it anew with type String at {ATTRIBUTES}"),
+        ))
+    });
+    flawed.unwrap_or_else(|| {
+        Finding::ok(
+            CHECK,
+            format!("{CLAIM} and {CHALLENGE} are defined, so no comment says whose a record is"),
+        )
+    })
+}
+
 /// Whether the grid asks for attributes that we do not set. Which object types mean zones is not documented, so one that
-/// has the word in it is taken for one.
-fn mandatory(attributes: &[Attribute]) -> Finding {
+/// has the word in it is taken for one. `records`: whether records are made too.
+fn mandatory(attributes: &[Attribute], records: bool) -> Finding {
     const CHECK: &str = "mandatory-attributes";
-    let of_zones = |attribute: &Attribute| {
-        let types = &attribute.allowed_object_types;
-        types.is_empty() || types.iter().any(|name| name.to_ascii_lowercase().contains("zone"))
+    let (words, objects): (&[&str], _) = match records {
+        true => (&["zone", "record"], "zones or records"),
+        false => (&["zone"], "zones"),
+    };
+    let is_ours = |attribute: &Attribute| {
+        let mut types =
+            attribute.allowed_object_types.iter().map(|name| name.to_ascii_lowercase()).peekable();
+        types.peek().is_none() || types.any(|name| words.iter().any(|word| name.contains(word)))
     };
     let is_mandatory =
         |attribute: &&Attribute| attribute.flags.as_deref().is_some_and(|flags| flags.contains('M'));
-    let names = attributes.iter().filter(is_mandatory).filter(|attribute| of_zones(attribute));
-    let names = listed(names.map(|attribute| attribute.name.as_str()).filter(|name| *name != REVISION));
+    let names = attributes.iter().filter(is_mandatory).filter(|attribute| is_ours(attribute));
+    let ours = [REVISION, CLAIM, CHALLENGE];
+    let names = listed(names.map(|attribute| attribute.name.as_str()).filter(|name| !ours.contains(name)));
     if names.is_empty() {
-        return Finding::ok(CHECK, "no attribute has to be set on zones");
+        return Finding::ok(CHECK, format!("no attribute has to be set on {objects}"));
     }
     Finding::warning(
         CHECK,
         format!(
-            "{names} must be set on zones, and gslb-bridge does not set it; NIOS 9.0 asks for that in Grid Manager only, older releases may refuse a new delegation"
+            "{names} must be set on {objects}, and gslb-bridge does not set it; NIOS 9.0 asks for that in Grid Manager only, older releases may refuse what is new"
         ),
         format!(
             "if they do, clear Required at {ATTRIBUTES}, or restrict the attribute to other object types"

@@ -5,6 +5,7 @@ mod delegation;
 mod door;
 mod grants;
 mod grid;
+mod records;
 mod zone;
 
 #[cfg(test)]
@@ -12,7 +13,7 @@ mod tests;
 
 use gslb_provider_contract::{Finding, ProviderError};
 
-use super::facts::{Facts, Inside, ZoneFacts};
+use super::facts::{Facts, Inside, RecordsFacts, ZoneFacts};
 
 /// What there is to say: of the way in, of the account, of the grid, and of each zone.
 pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
@@ -24,7 +25,14 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     findings.extend(account::findings(facts, inside));
     findings.extend(grid::findings(facts, inside));
     findings.extend(inside.zones.iter().flat_map(|zone| of_zone(facts, inside, zone)));
+    findings.extend(inside.records.iter().flat_map(|zone| of_records(facts, inside, zone)));
     findings
+}
+
+fn of_records(facts: &Facts, inside: &Inside, zone: &RecordsFacts) -> Vec<Finding> {
+    let mut findings = records::findings(facts, zone);
+    findings.extend(account::of_records(facts, inside, zone));
+    findings.into_iter().map(|finding| finding.about(&zone.zone)).collect()
 }
 
 fn of_zone(facts: &Facts, inside: &Inside, zone: &ZoneFacts) -> Vec<Finding> {

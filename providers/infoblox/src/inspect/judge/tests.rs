@@ -18,9 +18,8 @@ fn zone() -> Claimant {
     Claimant::new(zone, NsPrefix::default(), GeoTag::parse("eu").unwrap()).unwrap()
 }
 
-/// A grid as it should be.
-fn facts() -> Facts {
-    let parent = Holder {
+fn parent() -> Holder {
+    Holder {
         kind: ZoneKind::Auth,
         reference: "zone_auth/x".to_owned(),
         fqdn: "example.com".to_owned(),
@@ -29,7 +28,11 @@ fn facts() -> Facts {
         locked: false,
         locked_by: None,
         has_primary: true,
-    };
+    }
+}
+
+/// A grid as it should be.
+fn facts() -> Facts {
     let grant = Grant {
         permission: Access::Write,
         resource_type: "ZONE".to_owned(),
@@ -69,9 +72,11 @@ fn facts() -> Facts {
             }]),
             attributes: Ok(vec![attribute]),
             restarts: Ok(Restarts::NotNeeded),
+            records: vec![],
             zones: vec![ZoneFacts {
+                adopts: None,
                 claimant: zone(),
-                around: Ok(vec![parent]),
+                around: Ok(vec![parent()]),
                 delegation: Ok(None),
                 beneath: Some(Ok(gslb_core::beneath::Beneath::default())),
                 signed: Some(Ok(false)),

@@ -74,7 +74,7 @@ fn parent(facts: &Facts, zone: &ZoneFacts, holder: &Holder) -> Vec<Finding> {
             ),
         )
     };
-    let mut findings = unfit(view, holder);
+    let mut findings = unfit(PARENT, view, holder, Content::Delegation);
     findings.extend((fqdn != configured.as_str()).then(moved));
     if findings.is_empty() {
         let fit = format!("{fqdn} is an authoritative zone in DNS view {view}, served and unlocked");
@@ -83,21 +83,32 @@ fn parent(facts: &Facts, zone: &ZoneFacts, holder: &Holder) -> Vec<Finding> {
     findings
 }
 
-/// What keeps an authoritative zone from serving a delegation.
-fn unfit(view: &str, holder: &Holder) -> Vec<Finding> {
+/// What a zone is to hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Content {
+    Delegation,
+    Records,
+}
+
+/// What keeps an authoritative zone from serving that.
+pub(super) fn unfit(check: &'static str, view: &str, holder: &Holder, content: Content) -> Vec<Finding> {
+    let (thing, unserved) = match content {
+        Content::Delegation => ("a delegation", "it takes no delegation"),
+        Content::Records => ("a record", "nobody serves it"),
+    };
     let (fqdn, menu) = (&holder.fqdn, zone_menu(&holder.fqdn));
     let disabled = || {
         Finding::error(
-            PARENT,
-            format!("{fqdn} is disabled in DNS view {view}, so neither it nor a delegation in it is served"),
+            check,
+            format!("{fqdn} is disabled in DNS view {view}, so neither it nor {thing} in it is served"),
             format!("clear Disable at {menu}"),
         )
     };
     let without_primary = || {
         Finding::error(
-            PARENT,
+            check,
             format!(
-                "{fqdn} has neither a Grid primary nor a name server group in DNS view {view}, so it takes no delegation"
+                "{fqdn} has neither a Grid primary nor a name server group in DNS view {view}, so {unserved}"
             ),
             format!("add a Grid primary at {menu} > Name Servers"),
         )
@@ -105,9 +116,9 @@ fn unfit(view: &str, holder: &Holder) -> Vec<Finding> {
     let locked = || {
         let by = holder.locked_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
         Finding::warning(
-            PARENT,
+            check,
             format!(
-                "{fqdn} is locked{by} in DNS view {view}, which may keep a delegation from being made or changed in it"
+                "{fqdn} is locked{by} in DNS view {view}, which may keep {thing} from being made or changed in it"
             ),
             format!("have whoever locked it, or a superuser, clear Locked at {menu}"),
         )

@@ -7,7 +7,7 @@ use gslb_mocks::wapi::{Account, Fault, SimulatorTls};
 use gslb_provider_contract::Observe;
 use gslb_provider_infoblox::{ForgetfulMemory, Infoblox, install_crypto_provider};
 
-use super::{Report, builder, guest, healthy, looked, stage, stage_with};
+use super::{Report, builder, guest, healthy, looked, only, stage, stage_with};
 use crate::stage::{OnGrid, PASSWORD, USER, Wanted, credentials, eu};
 use crate::tls::settings;
 
@@ -27,7 +27,7 @@ async fn look_with(tls: &SimulatorTls, trusted: &str) -> Report {
     let server = grid.serve_https(TcpListener::bind("127.0.0.1:0").unwrap(), tls).unwrap();
     let settings = settings(server.address().port(), trusted);
     let provider = Infoblox::new(settings, Arc::new(ForgetfulMemory::default()), Arc::new(())).unwrap();
-    let report = Report::of(&provider.inspect(&[eu()]).await);
+    let report = Report::of(&provider.inspect(&only(eu())).await);
     assert_eq!(grid.journal().entries(), []);
     report
 }
@@ -69,7 +69,7 @@ async fn a_grid_that_does_not_answer_is_an_error_and_what_lies_behind_is_unknown
     let memory = Arc::new(ForgetfulMemory::default());
     let provider = Infoblox::new(settings(port, ca.ca_pem()), memory, Arc::new(())).unwrap();
     assert_eq!(
-        Report::of(&provider.inspect(&[eu()]).await),
+        Report::of(&provider.inspect(&only(eu())).await),
         kept_out(&[&format!(
             "error reach: Infoblox at 127.0.0.1 is unavailable: the connection was refused -> {WAY}"
         )])
@@ -138,7 +138,7 @@ async fn a_wrong_password_is_told_and_never_locks_the_account() {
         )])
     };
     for _ in 0..5 {
-        let again = on.another(wrong()).inspect(&[eu()]).await;
+        let again = on.another(wrong()).inspect(&only(eu())).await;
         assert_eq!(Report::of(&again), held("tried once more at 2027-01-15T08:01:00Z"));
     }
     assert_eq!(on.grid.bad_logins(), 1);

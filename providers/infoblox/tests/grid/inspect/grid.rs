@@ -21,8 +21,9 @@ async fn a_view_that_is_not_there_is_an_error_and_what_is_in_it_unknown() {
     let on = stage();
     let wanted = Wanted { view: "Default", ..Wanted::default() };
     let provider = on.another(wanted);
-    let report =
-        super::Report::of(&gslb_provider_contract::Observe::inspect(&provider, &[crate::stage::eu()]).await);
+    let report = super::Report::of(
+        &gslb_provider_contract::Observe::inspect(&provider, &super::only(crate::stage::eu())).await,
+    );
     let says = "Infoblox at 127.0.0.1 says: View Default not found; set INFOBLOX_DNS_VIEW to the name of a DNS view that the account may see";
     let expected = healthy()
         .but("view", &["error view: there is no DNS view Default, or the account may not see it; it sees default -> set INFOBLOX_DNS_VIEW to the exact name of a view, or let the account read this one"])
@@ -69,7 +70,7 @@ async fn inferred_attributes_that_must_be_set_on_zones_are_named() {
             json!({"name": name, "type": "STRING", "flags": "LM", "allowed_object_types": types});
         on.grid.edit(|admin| admin.create("extensibleattributedef", definition)).unwrap();
     }
-    let line = "warning mandatory-attributes: Owner, Zone owner must be set on zones, and gslb-bridge does not set it; NIOS 9.0 asks for that in Grid Manager only, older releases may refuse a new delegation -> if they do, clear Required at Administration > Extensible Attributes, or restrict the attribute to other object types";
+    let line = "warning mandatory-attributes: Owner, Zone owner must be set on zones, and gslb-bridge does not set it; NIOS 9.0 asks for that in Grid Manager only, older releases may refuse what is new -> if they do, clear Required at Administration > Extensible Attributes, or restrict the attribute to other object types";
     assert_eq!(looked(&on).await, healthy().but("mandatory-attributes", &[line]));
 }
 

@@ -3,12 +3,13 @@
 mod account;
 mod door;
 mod grid;
+mod records;
 mod report;
 mod zone;
 
 use gslb_core::claim::Claimant;
 use gslb_mocks::wapi::{Account, Entry, Grid, GridBuilder};
-use gslb_provider_contract::{Observe, Provider};
+use gslb_provider_contract::{Delegated, Inspected, Observe, Provider};
 use serde_json::{Value, json};
 
 use self::report::{Report, healthy};
@@ -64,11 +65,21 @@ fn delete(on: &OnGrid, kind: &str, field: &str, value: &str) {
 }
 
 async fn looked(on: &OnGrid) -> Report {
-    looked_at(on, &[eu()]).await
+    looked_at(on, &[delegated(eu())]).await
 }
 
-async fn looked_at(on: &OnGrid, zones: &[Claimant]) -> Report {
-    Report::of(&on.provider.inspect(zones).await)
+fn delegated(claimant: Claimant) -> Delegated {
+    Delegated { claimant, adopts: None }
+}
+
+async fn looked_at(on: &OnGrid, zones: &[Delegated]) -> Report {
+    let what = Inspected { delegations: zones.to_vec(), ..Inspected::default() };
+    Report::of(&on.provider.inspect(&what).await)
+}
+
+/// This delegation and no other.
+fn only(claimant: Claimant) -> Inspected {
+    Inspected { delegations: vec![delegated(claimant)], ..Inspected::default() }
 }
 
 #[tokio::test]

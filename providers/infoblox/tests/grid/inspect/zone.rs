@@ -1,13 +1,15 @@
 //! Parent zones, other views, DNSSEC, and the delegation.
 
+use gslb_core::beneath::Adoption;
 use gslb_core::claim::Claimant;
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::ttl::Ttl;
 use gslb_core::zone::{NsPrefix, Zone};
 use gslb_mocks::wapi::Fault;
+use gslb_provider_contract::Delegated;
 use serde_json::{Value, json};
 
-use super::{Report, builder, edit, guest, healthy, looked, looked_at, stage, stage_with};
+use super::{Report, builder, delegated, edit, guest, healthy, looked, looked_at, stage, stage_with};
 use crate::stage::{EU, OnGrid, US, Wanted, eu};
 
 fn create(on: &OnGrid, kind: &str, fields: Value) {
@@ -27,7 +29,7 @@ async fn with_parent(kind: &str, more: Value) -> Report {
     let mut zone = json!({"fqdn": "b.example.com", "view": "default"});
     zone.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
     create(&on, kind, zone);
-    looked_at(&on, &[claimant("cloud.b.example.com", "b.example.com")]).await
+    looked_at(&on, &[delegated(claimant("cloud.b.example.com", "b.example.com"))]).await
 }
 
 #[tokio::test]
@@ -85,7 +87,7 @@ async fn a_delegation_that_falls_into_another_zone_than_the_configured_parent_is
     let on = stage();
     let moved = |zone: &Report, line: &str| zone.but("parent-zone", &[line]);
     let deep = claimant("cloud.eu.example.com", "eu.example.com");
-    let report = looked_at(&on, &[deep]).await;
+    let report = looked_at(&on, &[delegated(deep)]).await;
     let expected = healthy().renamed("cloud.example.com", "cloud.eu.example.com");
     assert_eq!(
         report,
@@ -102,7 +104,8 @@ async fn a_parent_that_is_only_in_another_view_or_nowhere_is_an_error() {
         stage_with(builder(guest()).view("internal").zone_auth("example.org", "internal"), Wanted::default());
     let report = looked_at(
         &on,
-        &[claimant("cloud.example.org", "example.org"), claimant("cloud.example.net", "example.net")],
+        &[("cloud.example.org", "example.org"), ("cloud.example.net", "example.net")]
+            .map(|(zone, parent)| delegated(claimant(zone, parent))),
     )
     .await;
     let fix = "create the parent zone there, set INFOBLOX_DNS_VIEW to the view that has it, or let the account read it";
@@ -264,6 +267,9 @@ async fn records_that_a_delegation_would_hide_are_named() {
     );
     let line = "error cloud.example.com hidden-records: a delegation would take 1 object (record:a www.cloud.example.com) out of DNS, so it is not made -> move or delete them, or set the annotation gslb-bridge.io/adopt-hidden-records=true on the ZoneDelegation if they may disappear";
     assert_eq!(looked(&on).await, healthy().but("hidden-records", &[line]));
+    let line = "warning cloud.example.com hidden-records: a delegation takes 1 object (record:a www.cloud.example.com) out of DNS, as adoptHiddenRecords of the zone in the configuration file asks for -> if they may not disappear, move them, or withdraw that before gslb-bridge run makes the delegation";
+    let adopting = Delegated { claimant: eu(), adopts: Some(Adoption::Setting) };
+    assert_eq!(looked_at(&on, &[adopting]).await, healthy().but("hidden-records", &[line]));
 }
 
 #[tokio::test]
@@ -272,7 +278,8 @@ async fn a_zone_that_cannot_be_read_hides_no_other() {
     on.grid.faults().inject(Fault::Refuse("No").on_path("fqdn=apps.example.com"));
     on.grid.faults().inject(Fault::Refuse("No").on_path("apps%5C.example"));
     on.grid.faults().inject(Fault::Refuse("No").on_path("name=apps.example.com"));
-    let report = looked_at(&on, &[claimant("apps.example.com", "example.com"), eu()]).await;
+    let report =
+        looked_at(&on, &[delegated(claimant("apps.example.com", "example.com")), delegated(eu())]).await;
     let says = "could not be read: Infoblox at 127.0.0.1 says: No -> correct that, and check again";
     let apps = Report::lines(&[
         &format!(
