@@ -342,15 +342,17 @@ fn read_namespace_policy(reader: &mut Reader<'_>) -> Option<NamespacePolicy> {
     })
 }
 
-/// External-dns notes an owner at each record that it makes and alters no record of another owner. The NS set of the
-/// zone is one record set of all clusters, so with an owner id for each cluster only one of them can alter it (F-53).
+/// External-dns notes an owner at each record set that it makes, alters none of another owner, and deletes those of its
+/// own that its cluster does not ask for. The NS set of the zone is one record set of all clusters, so with an owner id
+/// for each cluster only one of them can alter it (F-53). Glue is each cluster's own, so with one owner id for all each
+/// deletes that of the others.
 fn warn_of_one_writer(
     reader: &mut Reader<'_>,
     provider: Option<&ProviderChoice>,
     listed_tags: &BTreeSet<GeoTag>,
 ) {
     if matches!(provider, Some(ProviderChoice::ExternalDns)) && listed_tags.len() > 1 {
-        let text = "is true in a fleet of several clusters: give external-dns the same --txt-owner-id in all of them, or only the cluster that wrote the NS records of a zone first can change them";
+        let text = "is true in a fleet of several clusters: they share one set of NS records but not their glue, so run external-dns twice in each: for NS records with one --txt-owner-id for the fleet, for A records with one of each cluster's own; see docs/external-dns.md";
         reader.warn("EXTDNS_ENABLED", text);
     }
 }

@@ -133,14 +133,14 @@ fn the_peers_are_found_with_infoblox_and_without_listed_tags_only() {
 
 /// F-53.
 #[test]
-fn several_clusters_that_publish_one_ns_set_through_external_dns_are_told_to_share_the_owner() {
+fn several_clusters_that_publish_one_ns_set_through_external_dns_are_told_to_share_the_owner_of_that_alone() {
     let external_dns: &[_] = &[("EXTDNS_ENABLED", "true"), ("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu,us")];
     let warnings = Settings::resolve(&raw(&[MINIMAL, external_dns])).unwrap().warnings;
     let told: Vec<_> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
         [
-            "EXTDNS_ENABLED is true in a fleet of several clusters: give external-dns the same --txt-owner-id in all of them, or only the cluster that wrote the NS records of a zone first can change them"
+            "EXTDNS_ENABLED is true in a fleet of several clusters: they share one set of NS records but not their glue, so run external-dns twice in each: for NS records with one --txt-owner-id for the fleet, for A records with one of each cluster's own; see docs/external-dns.md"
         ]
     );
 }
