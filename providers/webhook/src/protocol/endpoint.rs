@@ -1,10 +1,9 @@
 //! A set of records as external-dns has it.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use gslb_core::name::{DomainName, NameError};
+use gslb_core::sets::RecordType;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// All records of one name and type. What is empty or zero is not written.
@@ -77,57 +76,6 @@ impl Endpoint {
     }
 }
 
-/// The types that external-dns manages at an enterprise's DNS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RecordType {
-    /// IPv4 address (RFC 1035 §3.4.1).
-    A,
-    /// IPv6 address (RFC 3596 §2.1).
-    Aaaa,
-    /// Alias (RFC 1035 §3.3.1).
-    Cname,
-    /// Name server (RFC 1035 §3.3.11).
-    Ns,
-    /// Texts (RFC 1035 §3.3.14).
-    Txt,
-}
-
-impl RecordType {
-    /// Each of them.
-    pub const ALL: [Self; 5] = [Self::A, Self::Aaaa, Self::Cname, Self::Ns, Self::Txt];
-
-    /// The mnemonic.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::A => "A",
-            Self::Aaaa => "AAAA",
-            Self::Cname => "CNAME",
-            Self::Ns => "NS",
-            Self::Txt => "TXT",
-        }
-    }
-}
-
-impl fmt::Display for RecordType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A type that is not written here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of the types A, AAAA, CNAME, NS and TXT")]
-pub struct OtherType(String);
-
-impl FromStr for RecordType {
-    type Err = OtherType;
-
-    fn from_str(text: &str) -> Result<Self, OtherType> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| OtherType(text.to_owned()))
-    }
-}
-
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(number: &i64) -> bool {
     *number == 0
@@ -166,14 +114,5 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(read, Endpoint { dns_name: "www.example.com".into(), ..Endpoint::default() });
-    }
-
-    #[test]
-    fn a_type_is_known_by_its_mnemonic_alone() {
-        assert_eq!(RecordType::ALL.map(|known| known.to_string().parse()), RecordType::ALL.map(Ok));
-        assert_eq!(
-            "MX".parse::<RecordType>().unwrap_err().to_string(),
-            r#""MX" is none of the types A, AAAA, CNAME, NS and TXT"#
-        );
     }
 }

@@ -13,8 +13,9 @@ pub mod filter;
 pub mod ownership;
 
 pub use changes::{Changes, Unpaired};
-pub use endpoint::{Endpoint, Property, RecordType};
+pub use endpoint::{Endpoint, Property};
 pub use filter::{DomainFilter, FilterError};
+pub use gslb_core::sets::RecordType;
 pub use ownership::{Ownership, companion_name};
 
 /// The only version that there is. Clients compare it byte by byte.
