@@ -128,12 +128,22 @@ pub(crate) struct ErrorBody {
     pub(crate) error: Option<String>,
 }
 
-/// The reference in the reply to a write: a bare string, or an object if somebody in between asked for fields. It is that
-/// of a delegation or of a task; everything else is no reply to a write of ours.
+/// The reference in the reply to a write of a delegation: that of the zone or of a task; everything else is no reply to a
+/// write of ours.
 pub(crate) fn written_reference(reply: &Value) -> Option<&str> {
+    reference_of(reply, |reference| {
+        reference.strip_prefix(ZONE_DELEGATED).is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
+/// The same of a record.
+pub(crate) fn written_record(reply: &Value) -> Option<&str> {
+    reference_of(reply, |reference| reference.starts_with("record:"))
+}
+
+/// A bare string, or an object if somebody in between asked for fields.
+fn reference_of(reply: &Value, is_ours: impl Fn(&str) -> bool) -> Option<&str> {
     let reference = reply.as_str().or_else(|| reply.get("_ref")?.as_str())?;
-    let of_ours = reference.strip_prefix(ZONE_DELEGATED).is_some_and(|rest| rest.starts_with('/'))
-        || reference.starts_with(SCHEDULED_TASK);
     let sane = reference.len() <= LONGEST_REFERENCE && !reference.contains(char::is_control);
-    Some(reference).filter(|_| of_ours && sane)
+    Some(reference).filter(|_| sane && (is_ours(reference) || reference.starts_with(SCHEDULED_TASK)))
 }

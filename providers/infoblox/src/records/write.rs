@@ -5,14 +5,14 @@ use gslb_core::records::{HostRecord, ObservedHost, RecordChange};
 use gslb_provider_contract::{Disposition, ProviderError, Receipt};
 use reqwest::Method;
 
-use super::convert::{Found, Mark};
+use super::convert::Found;
 use super::lower::{TooLong, create, edit, kind_of};
-use super::{CHALLENGE, CLAIM};
 use crate::answer::{Failure, Kind};
+use crate::claims::Mark;
 use crate::client::{BATCH, Request};
 use crate::provider::Infoblox;
 use crate::task::task_number;
-use crate::wire::{SCHEDULED_TASK, written_reference};
+use crate::wire::{SCHEDULED_TASK, written_record};
 
 impl Infoblox {
     /// Makes a change, if the host still is what it was planned for.
@@ -50,7 +50,7 @@ impl Infoblox {
         let target = kind_of(after.address).name().to_owned();
         let request = Request { method: Method::POST, target, body: Some(body) };
         match self.client.send(&request).await {
-            Ok(reply) => self.record_written(change, written_reference(&reply)).await,
+            Ok(reply) => self.record_written(change, written_record(&reply)).await,
             Err(failure) => self.record_not_written(change, failure).await,
         }
     }
@@ -74,7 +74,7 @@ impl Infoblox {
         match self.client.send(&request).await {
             Ok(reply) => {
                 let written = reply.as_array().and_then(|results| results.last());
-                self.record_written(change, written.and_then(written_reference)).await
+                self.record_written(change, written.and_then(written_record)).await
             }
             Err(failure) => self.record_not_written(change, failure).await,
         }
@@ -142,17 +142,6 @@ impl Infoblox {
             failure.error
         );
         Err(ProviderError::Uncertain { text, source: None })
-    }
-
-    /// Whether an operator defined our attributes, both of them; asked before a record is made, and seldom.
-    async fn has_claims(&self) -> Result<bool, ProviderError> {
-        let now = (self.client.settings().clock)();
-        if let Some(known) = self.claims.known(now) {
-            return Ok(known);
-        }
-        let known = self.defines(CLAIM).await? && self.defines(CHALLENGE).await?;
-        self.claims.learn(known, now);
-        Ok(known)
     }
 }
 
