@@ -15,3 +15,4 @@ mod provision;
 pub mod question;
 pub mod telemetry;
 mod watch_retry;
+pub mod webhook;

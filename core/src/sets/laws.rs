@@ -8,7 +8,6 @@ use super::*;
 use crate::change::Traced;
 use crate::name::DomainName;
 use crate::records::RecordClaim;
-use crate::ttl::Ttl;
 
 fn claim(text: &str) -> RecordClaim {
     text.parse().unwrap()
@@ -61,23 +60,26 @@ fn any_state() -> impl Strategy<Value = ObservedSets> {
 }
 
 /// What external-dns asks for: sets of its own, and now and then what really stands there.
-fn any_request()
--> impl Strategy<Value = (Vec<RecordSet>, Vec<RecordSet>, Vec<(prop::sample::Index, RecordSet, bool)>)> {
-    (
-        prop::collection::vec(any_set(), 0..4),
-        prop::collection::vec(any_set(), 0..2),
-        prop::collection::vec((any::<prop::sample::Index>(), any_set(), any::<bool>()), 0..5),
-    )
+#[derive(Debug, Clone)]
+struct Asked {
+    creates: Vec<RecordSet>,
+    deletes: Vec<RecordSet>,
+    /// Which of those that stand, what with, and whether it is altered.
+    real: Vec<(prop::sample::Index, RecordSet, bool)>,
 }
 
-fn request(
-    (creates, mut deletes, real): (
-        Vec<RecordSet>,
-        Vec<RecordSet>,
-        Vec<(prop::sample::Index, RecordSet, bool)>,
-    ),
-    state: &ObservedSets,
-) -> SetRequest {
+fn any_request() -> impl Strategy<Value = Asked> {
+    let real = (any::<prop::sample::Index>(), any_set(), any::<bool>());
+    let all = (
+        prop::collection::vec(any_set(), 0..4),
+        prop::collection::vec(any_set(), 0..2),
+        prop::collection::vec(real, 0..5),
+    );
+    all.prop_map(|(creates, deletes, real)| Asked { creates, deletes, real })
+}
+
+fn request(asked: Asked, state: &ObservedSets) -> SetRequest {
+    let Asked { creates, mut deletes, real } = asked;
     let standing: Vec<RecordSet> = state
         .iter()
         .flat_map(|(name, sets)| {
@@ -123,13 +125,12 @@ fn make(approved: &ApprovedSetChange, state: &mut ObservedSets) {
     }
 }
 
-fn foreign(
-    state: &ObservedSets,
-) -> BTreeSet<(DomainName, RecordType, Datum, Option<RecordClaim>, Option<Ttl>)> {
+/// Everything without our claim, in words.
+fn foreign(state: &ObservedSets) -> BTreeSet<String> {
     let sets = state.iter().flat_map(|(name, sets)| sets.iter().map(move |(rtype, set)| (name, rtype, set)));
     let records = sets.flat_map(|(name, rtype, set)| {
         let records = set.records.iter().filter(|(_, record)| record.claim != Some(ours()));
-        records.map(|(datum, record)| (name.clone(), *rtype, datum.clone(), record.claim.clone(), record.ttl))
+        records.map(move |(datum, record)| format!("{rtype} {name} {datum} {record:?}"))
     });
     records.collect()
 }

@@ -24,7 +24,7 @@ pub use change::{ApprovedSetChange, SetChange};
 pub use observed::{ObservedName, ObservedRecord, ObservedSet, ObservedSets};
 pub use plan::{SetPlan, SetPolicy, SetRefusal, Step, plan};
 pub use record_set::{BadSet, Datum, Glue, RecordSet, SetKey};
-pub use request::{SetRequest, Wish, Wishes, names_of};
+pub use request::{SetRequest, Wish, Wishes, follow_servers, names_of};
 pub use rtype::{OtherType, RecordType};
 pub use shrink::{Loss, Told};
 pub use text::Text;

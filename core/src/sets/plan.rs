@@ -182,6 +182,15 @@ pub struct SetPlan {
     pub as_wanted: usize,
 }
 
+impl SetPlan {
+    /// Name of this plan by its content.
+    pub fn id(&self) -> String {
+        let changes: Vec<_> = self.changes.iter().map(|(step, approved)| (step, approved.change())).collect();
+        let refusals: Vec<_> = self.refusals.iter().map(ToString::to_string).collect();
+        crate::change::content_id(&(changes, refusals))
+    }
+}
+
 /// What follows for one set.
 enum Verdict {
     AsWanted,

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::observed::{ObservedName, ObservedSets};
 use super::plan::SetRefusal;
-use super::record_set::{Datum, RecordSet, SetKey};
+use super::record_set::{Datum, Glue, RecordSet, SetKey};
 use super::rtype::RecordType;
 use crate::name::DomainName;
+use crate::records::RecordClaim;
 
 /// What is asked for, as it was read. Sets that cannot be read are refused before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,6 +83,26 @@ impl Wish {
                 Some(Self::Update(before, after))
             }
             _ => None,
+        }
+    }
+}
+
+/// Has each delegation of ours follow the addresses of its name servers, which it holds beside their names: one whose
+/// server gets another address is asked for as it stands, and so with the new one.
+pub fn follow_servers(wishes: &mut Wishes, observed: &ObservedSets, claim: &RecordClaim) {
+    let ns = |(name, sets): (&DomainName, &ObservedName)| {
+        let set = sets.get(&RecordType::Ns).filter(|set| set.held.is_none() && set.is_claimed_by(claim))?;
+        Some(RecordSet { glue: Glue::new(), ..set.to_set(SetKey::new(name.clone(), RecordType::Ns)) })
+    };
+    let moves = |wishes: &Wishes, server: &Datum| match server {
+        Datum::Name(server) => [RecordType::A, RecordType::Aaaa].into_iter().any(|rtype| {
+            wishes.get(&SetKey::new(server.clone(), rtype)).is_some_and(|wish| wish.after().is_some())
+        }),
+        Datum::Address(_) | Datum::Text(_) => false,
+    };
+    for set in observed.iter().filter_map(ns) {
+        if !wishes.contains_key(&set.key) && set.data.iter().any(|server| moves(wishes, server)) {
+            wishes.insert(set.key.clone(), Wish::Create(set));
         }
     }
 }

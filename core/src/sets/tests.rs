@@ -60,96 +60,83 @@ fn a(ttl: i64, data: &[&str]) -> RecordSet {
     set("www", "A", ttl, data)
 }
 
-#[test]
-fn each_wish_meets_what_stands_there() {
-    let (one, two, three) = ("192.0.2.1", "192.0.2.2", "192.0.2.3");
-    let both = [(a(0, &[one]), OURS), (a(0, &[two]), NOBODYS)];
-    let moved = "A www.example.com is refused: 192.0.2.3 stands there, which is not what the change was made for; it follows from the next listing";
-    let gone = "A www.example.com is refused: nothing stands there, which is not what the change was made for; it follows from the next listing";
-    let nobodys = "A www.example.com is refused: 192.0.2.1 stands there, which does not belong to webhook/eu; delete it by hand, or leave the name out";
-    let theirs = "A www.example.com is refused: 192.0.2.1 stands there, which belongs to webhook/us; delete it by hand, or leave the name out";
-    let mixed = "A www.example.com is refused: 192.0.2.1, 192.0.2.2 stands there, which does not belong to webhook/eu; delete it by hand, or leave the name out";
-    type Row = (&'static str, Vec<(RecordSet, Option<&'static str>)>, SetRequest, Vec<&'static str>);
-    let rows: Vec<Row> = vec![
-        ("new", vec![], create(a(30, &[one])), vec!["create A www.example.com"]),
-        ("made already", vec![(a(30, &[one]), OURS)], create(a(30, &[one])), vec![]),
-        ("there already, of somebody else", vec![(a(300, &[one]), NOBODYS)], create(a(30, &[one])), vec![]),
-        (
-            "made with another TTL",
-            vec![(a(300, &[one]), OURS)],
-            create(a(30, &[one])),
-            vec!["change A www.example.com"],
-        ),
-        ("new, and ours stands there", vec![(a(30, &[three]), OURS)], create(a(30, &[one])), vec![moved]),
-        ("new, beside nobody's", vec![(a(30, &[one]), NOBODYS)], create(a(30, &[two])), vec![nobodys]),
-        ("new, beside another's", vec![(a(30, &[one]), THEIRS)], create(a(30, &[two])), vec![theirs]),
-        (
-            "update",
-            vec![(a(0, &[one]), OURS)],
-            update(a(0, &[one]), a(0, &[two])),
-            vec!["change A www.example.com"],
-        ),
-        (
-            "update of the TTL",
-            vec![(a(30, &[one]), OURS)],
-            update(a(30, &[one]), a(0, &[one])),
-            vec!["change A www.example.com"],
-        ),
-        ("update done", vec![(a(0, &[two]), OURS)], update(a(0, &[one]), a(0, &[two])), vec![]),
-        (
-            "update of what moved",
-            vec![(a(0, &[three]), OURS)],
-            update(a(0, &[one]), a(0, &[two])),
-            vec![moved],
-        ),
-        ("update of what is gone", vec![], update(a(0, &[one]), a(0, &[two])), vec![gone]),
-        (
-            "update of a TTL that moved",
-            vec![(a(60, &[three]), OURS)],
-            update(a(30, &[three]), a(0, &[two])),
-            vec![moved],
-        ),
-        (
-            "update of nobody's",
-            vec![(a(0, &[one]), NOBODYS)],
-            update(a(0, &[one]), a(0, &[two])),
-            vec![nobodys],
-        ),
-        (
-            "addition to nobody's",
-            vec![(a(0, &[one]), NOBODYS)],
-            update(a(0, &[one]), a(0, &[one, two])),
-            vec![nobodys],
-        ),
-        (
-            "update beside nobody's",
-            both.to_vec(),
-            update(a(0, &[one, two]), a(0, &[two, three])),
-            vec!["change A www.example.com"],
-        ),
-        (
-            "update that takes nobody's",
-            both.to_vec(),
-            update(a(0, &[one, two]), a(0, &[one, three])),
-            vec![mixed],
-        ),
-        ("TTL of nobody's too", both.to_vec(), update(a(0, &[one, two]), a(30, &[one, two])), vec![mixed]),
-        ("deletion", vec![(a(30, &[one]), OURS)], delete(a(30, &[one])), vec!["delete A www.example.com"]),
-        (
-            "deletion without a TTL",
-            vec![(a(30, &[one]), OURS)],
-            delete(a(0, &[one])),
-            vec!["delete A www.example.com"],
-        ),
-        ("deletion done", vec![], delete(a(30, &[one])), vec![]),
-        ("deletion of what moved", vec![(a(30, &[three]), OURS)], delete(a(30, &[one])), vec![moved]),
-        ("deletion of nobody's", vec![(a(30, &[one]), NOBODYS)], delete(a(30, &[one])), vec![nobodys]),
-        ("deletion of another's", vec![(a(30, &[one]), THEIRS)], delete(a(30, &[one])), vec![theirs]),
-        ("deletion of a part of nobody's", both.to_vec(), delete(a(0, &[one, two])), vec![mixed]),
-    ];
+const ONE: &str = "192.0.2.1";
+const TWO: &str = "192.0.2.2";
+const THREE: &str = "192.0.2.3";
+const CHANGED: &[&str] = &["change A www.example.com"];
+const MOVED: &[&str] = &[
+    "A www.example.com is refused: 192.0.2.3 stands there, which is not what the change was made for; it follows from the next listing",
+];
+const GONE: &[&str] = &[
+    "A www.example.com is refused: nothing stands there, which is not what the change was made for; it follows from the next listing",
+];
+const NOT_OURS: &[&str] = &[
+    "A www.example.com is refused: 192.0.2.1 stands there, which does not belong to webhook/eu; delete it by hand, or leave the name out",
+];
+const ANOTHERS: &[&str] = &[
+    "A www.example.com is refused: 192.0.2.1 stands there, which belongs to webhook/us; delete it by hand, or leave the name out",
+];
+const PARTLY_OURS: &[&str] = &[
+    "A www.example.com is refused: 192.0.2.1, 192.0.2.2 stands there, which does not belong to webhook/eu; delete it by hand, or leave the name out",
+];
+const NOTHING: &[&str] = &[];
+
+/// What stands there as TTL, address and holder, what is asked for, and what comes of it.
+type Row<'a> = (&'a str, &'a [(i64, &'a str, Option<&'a str>)], SetRequest, &'a [&'a str]);
+
+fn assert_rows(rows: Vec<Row<'_>>) {
     for (what, stands, request, expected) in rows {
+        let stands: Vec<_> =
+            stands.iter().map(|(ttl, address, holder)| (a(*ttl, &[address]), *holder)).collect();
         assert_eq!(told(request, &standing(&stands), &policy()), expected, "{what}");
     }
+}
+
+#[test]
+fn a_set_is_made_where_nothing_else_stands() {
+    let wanted = || create(a(30, &[ONE]));
+    assert_rows(vec![
+        ("nothing there", &[], wanted(), &["create A www.example.com"]),
+        ("made already", &[(30, ONE, OURS)], wanted(), NOTHING),
+        ("there already, of somebody else", &[(300, ONE, NOBODYS)], wanted(), NOTHING),
+        ("made with another TTL", &[(300, ONE, OURS)], wanted(), CHANGED),
+        ("another of ours", &[(30, THREE, OURS)], wanted(), MOVED),
+        ("beside nobody's", &[(30, ONE, NOBODYS)], create(a(30, &[TWO])), NOT_OURS),
+        ("beside another's", &[(30, ONE, THEIRS)], create(a(30, &[TWO])), ANOTHERS),
+    ]);
+}
+
+#[test]
+fn a_set_is_altered_that_is_still_as_it_was_and_only_what_is_ours_of_it() {
+    let moves = || update(a(0, &[ONE]), a(0, &[TWO]));
+    let both = &[(0, ONE, OURS), (0, TWO, NOBODYS)];
+    assert_rows(vec![
+        ("ours", &[(0, ONE, OURS)], moves(), CHANGED),
+        ("its TTL", &[(30, ONE, OURS)], update(a(30, &[ONE]), a(0, &[ONE])), CHANGED),
+        ("done", &[(0, TWO, OURS)], moves(), NOTHING),
+        ("moved", &[(0, THREE, OURS)], moves(), MOVED),
+        ("gone", &[], moves(), GONE),
+        ("its TTL moved", &[(60, THREE, OURS)], update(a(30, &[THREE]), a(0, &[TWO])), MOVED),
+        ("nobody's", &[(0, ONE, NOBODYS)], moves(), NOT_OURS),
+        ("an addition to nobody's", &[(0, ONE, NOBODYS)], update(a(0, &[ONE]), a(0, &[ONE, TWO])), NOT_OURS),
+        ("beside nobody's", both, update(a(0, &[ONE, TWO]), a(0, &[TWO, THREE])), CHANGED),
+        ("nobody's goes", both, update(a(0, &[ONE, TWO]), a(0, &[ONE, THREE])), PARTLY_OURS),
+        ("the TTL of nobody's too", both, update(a(0, &[ONE, TWO]), a(30, &[ONE, TWO])), PARTLY_OURS),
+    ]);
+}
+
+#[test]
+fn a_set_is_taken_away_that_is_still_as_it_was_and_wholly_ours() {
+    let gone = || delete(a(30, &[ONE]));
+    assert_rows(vec![
+        ("ours", &[(30, ONE, OURS)], gone(), &["delete A www.example.com"]),
+        ("whatever its TTL", &[(30, ONE, OURS)], delete(a(0, &[ONE])), &["delete A www.example.com"]),
+        ("done", &[], gone(), NOTHING),
+        ("moved", &[(30, THREE, OURS)], gone(), MOVED),
+        ("nobody's", &[(30, ONE, NOBODYS)], gone(), NOT_OURS),
+        ("another's", &[(30, ONE, THEIRS)], gone(), ANOTHERS),
+        ("partly nobody's", &[(0, ONE, OURS), (0, TWO, NOBODYS)], delete(a(0, &[ONE, TWO])), PARTLY_OURS),
+    ]);
 }
 
 #[test]
@@ -292,6 +279,30 @@ fn a_delegation_gets_the_addresses_of_its_servers_from_the_request_or_from_what_
         refused[1].starts_with("NS glb.example.com is refused: no address of its name server ns-us"),
         "{refused:?}"
     );
+}
+
+#[test]
+fn a_delegation_of_ours_follows_the_addresses_of_its_servers_and_another_one_does_not() {
+    let server = |address: &str| set("ns1", "A", 0, &[address]);
+    let name = server(ONE).key.name;
+    let delegation = |label: &str, address: &str| RecordSet {
+        glue: [(name.clone(), [address.parse().unwrap()].into())].into(),
+        ..set(label, "NS", 30, &["ns1.example.com"])
+    };
+    let stands = standing(&[
+        (server(ONE), OURS),
+        (delegation("ours", ONE), OURS),
+        (delegation("theirs", ONE), THEIRS),
+    ]);
+    let (mut wishes, _) = update(server(ONE), server(TWO)).into_wishes();
+    follow_servers(&mut wishes, &stands, &policy().claim);
+    let plan = plan(wishes, vec![], &stands, &policy());
+    let [(_, address), (_, follows)] = plan.changes.as_slice() else { panic!("{plan:?}") };
+    assert_eq!(address.change().to_string(), "change A ns1.example.com");
+    assert_eq!(follows.change().after(), Some(&delegation("ours", TWO)));
+    let (mut wishes, _) = delete(server(ONE)).into_wishes();
+    follow_servers(&mut wishes, &stands, &policy().claim);
+    assert_eq!(wishes.len(), 1, "what goes leaves the last address");
 }
 
 /// C066.

@@ -58,8 +58,10 @@ impl RecordSets for Infoblox {
 impl Infoblox {
     /// All that stands at and beneath a name.
     async fn read_domain(&self, domain: &DomainName) -> Result<ObservedSets, Failure> {
-        let kinds = try_join_all(KINDS.map(|kind| self.read_kind(kind, domain)));
-        let (records, zones) = futures::try_join!(kinds, self.read_zones(domain))?;
+        // One read goes ahead: after an outage the client lets one through and holds the others back until it is known how
+        // that one went.
+        let zones = self.read_zones(domain).await?;
+        let records = try_join_all(KINDS.map(|kind| self.read_kind(kind, domain))).await?;
         let found: Vec<_> = records.into_iter().flatten().chain(zones).collect();
         let sets = observed(found, &self.client.secrets);
         if sets.get(domain).is_some_and(|sets| sets.contains_key(&RecordType::Ns)) {

@@ -32,9 +32,29 @@ pub fn endpoints(body: &[u8]) -> serde_json::Result<Vec<Endpoint>> {
     serde_json::from_slice::<Option<Vec<Endpoint>>>(body).map(Option::unwrap_or_default)
 }
 
+/// Reads what is to change.
+///
+/// # Errors
+/// It is no JSON, or no object.
+pub fn changes(body: &[u8]) -> serde_json::Result<Changes> {
+    // A list would be read as the fields in order, which nobody means.
+    match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'[') => Err(serde::de::Error::custom("a list, where an object is expected")),
+        _ => serde_json::from_slice(body),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changes_are_an_object() {
+        assert_eq!(changes(b" {}").unwrap(), Changes::default());
+        for body in ["", "[]", " [[]]", "1", r#"{"create":"#, "<html></html>"] {
+            assert!(changes(body.as_bytes()).is_err(), "{body}");
+        }
+    }
 
     #[test]
     fn a_list_may_be_null_and_nothing_else_passes_for_one() {
