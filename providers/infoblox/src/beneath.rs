@@ -86,13 +86,29 @@ impl Infoblox {
         most: usize,
     ) -> Result<Vec<Value>, Failure> {
         let mut hits = Vec::new();
+        let see = |page| {
+            hits.extend::<Vec<Value>>(page);
+            Ok(())
+        };
+        self.each_page(kind, first, most, see).await?;
+        Ok(hits)
+    }
+
+    /// Shows each page of a search, so that not all of it is held at once.
+    pub(crate) async fn each_page(
+        &self,
+        kind: &str,
+        first: &[(&str, &str)],
+        most: usize,
+        mut see: impl FnMut(Vec<Value>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut target = query(kind, first);
         for _ in 0..most {
             let page: Page = self.parse(self.client.read(target).await?)?;
-            hits.extend(page.result);
+            see(page.result)?;
             match page.next_page_id {
                 Some(id) => target = query(kind, &[("_page_id", &id)]),
-                None => return Ok(hits),
+                None => return Ok(()),
             }
         }
         // What was not read to its end says nothing.

@@ -61,9 +61,9 @@ impl Infoblox {
         // One read goes ahead: after an outage the client lets one through and holds the others back until it is known how
         // that one went.
         let zones = self.read_zones(domain).await?;
+        let mut sets = observed(zones, &self.client.secrets);
         let records = try_join_all(KINDS.map(|kind| self.read_kind(kind, domain))).await?;
-        let found: Vec<_> = records.into_iter().flatten().chain(zones).collect();
-        let sets = observed(found, &self.client.secrets);
+        records.into_iter().for_each(|records| merge(&mut sets, records));
         if sets.get(domain).is_some_and(|sets| sets.contains_key(&RecordType::Ns)) {
             return Err(self.not_served(domain));
         }
@@ -77,11 +77,19 @@ impl Infoblox {
         Ok(sets)
     }
 
-    async fn read_kind(&self, kind: SetKind, domain: &DomainName) -> Result<Vec<Found>, Failure> {
+    /// Each page is reduced to what counts before the next one is read.
+    async fn read_kind(&self, kind: SetKind, domain: &DomainName) -> Result<ObservedSets, Failure> {
         let (pattern, fields) = (pattern(domain), kind.fields());
-        let hits =
-            self.all_pages(kind.object(), &self.first_page("name~", &pattern, &fields), MOST_PAGES).await?;
-        hits.into_iter().map(|hit| self.record(kind, hit)).collect()
+        let mut sets = ObservedSets::new();
+        let see = |page: Vec<Value>| {
+            let found: Vec<Found> =
+                page.into_iter().map(|hit| self.record(kind, hit)).collect::<Result<_, _>>()?;
+            merge(&mut sets, observed(found, &self.client.secrets));
+            Ok(())
+        };
+        let first = self.first_page("name~", &pattern, &fields);
+        self.each_page(kind.object(), &first, MOST_PAGES, see).await?;
+        Ok(sets)
     }
 
     async fn read_zones(&self, domain: &DomainName) -> Result<Vec<Found>, Failure> {
@@ -183,6 +191,19 @@ impl Infoblox {
             self.client.grid().host()
         );
         Failure::last(ProviderError::Misconfigured { text })
+    }
+}
+
+/// Adds what another search found. Records of one set may come on two pages, and from a host and an object of its own.
+fn merge(sets: &mut ObservedSets, more: ObservedSets) {
+    for (name, of_name) in more {
+        let name = sets.entry(name).or_default();
+        for (rtype, set) in of_name {
+            let known = name.entry(rtype).or_default();
+            known.records.extend(set.records);
+            known.glue.extend(set.glue);
+            known.held = known.held.take().or(set.held);
+        }
     }
 }
 
