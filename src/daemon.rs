@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::audit::{ChangeLog, Shipper, read_seal_key};
 use crate::clock::steady;
-use crate::config::{BadConfiguration, Settings};
+use crate::config::{BadConfiguration, ChangeLogSettings, Settings};
 use crate::controller::announce::Announcer;
 use crate::controller::cache::Cache;
 use crate::controller::context::Context;
@@ -106,7 +106,7 @@ pub(crate) async fn run(
             .context(BadConfiguration("the provider cannot be set up"))?,
         client,
         questions: Questions::new(Network::from_source(settings.dns_source_address), resolvers),
-        shipper: shipper(&settings)?,
+        shipper: shipper(&settings.change_log)?,
         clock: Arc::new(Timestamp::now),
     };
     start(settings, world, vitals, stop).await?;
@@ -137,7 +137,7 @@ async fn start(
 ) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
     let World { client, questions, providers, shipper, clock: wall } = world;
-    let log = change_log(&settings, &client, shipper, wall())?;
+    let log = change_log(&settings.change_log, &settings.pod_name, &client, shipper, wall())?;
     let log = Arc::new(log);
     let (changed, changes) = mpsc::unbounded_channel();
     let questions = Arc::new(PeerQuestions::new(questions, settings.peer_ports()));
@@ -179,26 +179,27 @@ async fn start(
     Ok(())
 }
 
-fn shipper(settings: &Settings) -> anyhow::Result<Shipper> {
+pub(crate) fn shipper(settings: &ChangeLogSettings) -> anyhow::Result<Shipper> {
     let shipper = Shipper::to_stdout();
-    let Some(path) = &settings.change_log.file else { return Ok(shipper) };
+    let Some(path) = &settings.file else { return Ok(shipper) };
     let shipper = shipper.and_to_file(path).with_context(|| path.display().to_string());
     shipper.context(BadConfiguration("CHANGE_LOG_FILE (changeLog.file in a file) cannot be opened"))
 }
 
 /// The log is read when it is first needed: while it cannot be, nothing is changed at a provider, and everything
 /// else goes on.
-fn change_log(
-    settings: &Settings,
+pub(crate) fn change_log(
+    settings: &ChangeLogSettings,
+    pod_name: &str,
     client: &Client,
     shipper: Shipper,
     now: Timestamp,
 ) -> anyhow::Result<ChangeLog> {
-    let key = settings.change_log.hmac_key_file.as_deref().map(read_seal_key).transpose();
+    let key = settings.hmac_key_file.as_deref().map(read_seal_key).transpose();
     let key =
         key.context(BadConfiguration("CHANGE_LOG_HMAC_KEY_FILE (changeLog.hmacKeyFile in a file) is wrong"))?;
     // Two lives of one pod must differ.
-    let writer = format!("{}/{now}", settings.pod_name);
+    let writer = format!("{pod_name}/{now}");
     Ok(ChangeLog::new(client.clone(), &writer, key, shipper))
 }
 

@@ -17,3 +17,4 @@ mod provision;
 pub mod question;
 pub mod telemetry;
 mod watch_retry;
+pub mod webhook;

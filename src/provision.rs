@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use gslb_core::login::LoginRecord;
 use gslb_provider_contract::error::BoxError;
 use gslb_provider_external_dns::ExternalDns;
-use gslb_provider_infoblox::{Credentials, GridAddress, Infoblox, LoginMemory};
+use gslb_provider_infoblox::{CallObserver, Credentials, GridAddress, Infoblox, LoginMemory};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
@@ -36,11 +36,9 @@ pub(crate) fn providers(
     client: &Client,
     metrics: &Metrics,
 ) -> anyhow::Result<Providers> {
-    let set_up = |name: &str, manager: &str, settings_of_grid: &InfobloxSettings| -> anyhow::Result<_> {
-        let api = Api::namespaced(client.clone(), &settings.namespace);
-        let memory = ClusterMemory { api, record: name.to_owned(), field_manager: manager.to_owned() };
+    let set_up = |name: &str, settings_of_grid: &InfobloxSettings| -> anyhow::Result<_> {
         let calls = Arc::new(metrics.of_grid(name));
-        Ok(Infoblox::new(grid(settings_of_grid)?, Arc::new(memory), calls)?)
+        infoblox(name, settings_of_grid, client, &settings.namespace, calls)
     };
     match &settings.provider {
         ProviderChoice::None => Ok(Providers::plain(None)),
@@ -49,22 +47,40 @@ pub(crate) fn providers(
             Ok(Providers::plain(Some(Arc::new(provider))))
         }
         ProviderChoice::Infoblox(infoblox) => {
-            let base = set_up(Infoblox::ID, FIELD_MANAGER, infoblox)?;
+            let base = set_up(Infoblox::ID, infoblox)?;
             let views = with_views(Providers::default(), settings, Infoblox::ID, &base);
             Ok(views.and_plain(Arc::new(base)))
         }
         ProviderChoice::Listed(grids) => {
             let mut providers = Providers::default();
             for (name, infoblox) in grids {
-                // An apply gives up what it does not name: each writes its own record as a manager of its own.
-                let base = set_up(name, &format!("{FIELD_MANAGER}-login-{name}"), infoblox)
-                    .with_context(|| format!("provider {name}"))?
-                    .named(name);
+                let base = set_up(name, infoblox).with_context(|| format!("provider {name}"))?;
                 providers = with_views(providers, settings, name, &base);
             }
             Ok(providers)
         }
     }
+}
+
+/// One grid as a provider, which counts bad log-ins over restarts together with all processes that call it by this name.
+///
+/// # Errors
+/// A file cannot be read, or a setting cannot work.
+pub(crate) fn infoblox(
+    name: &str,
+    settings: &InfobloxSettings,
+    client: &Client,
+    namespace: &str,
+    calls: Arc<dyn CallObserver>,
+) -> anyhow::Result<Infoblox> {
+    let api = Api::namespaced(client.clone(), namespace);
+    // An apply gives up what it does not name: each writes its own record as a manager of its own.
+    let field_manager = match name {
+        Infoblox::ID => FIELD_MANAGER.to_owned(),
+        name => format!("{FIELD_MANAGER}-login-{name}"),
+    };
+    let memory = ClusterMemory { api, record: name.to_owned(), field_manager };
+    Ok(Infoblox::new(grid(settings)?, Arc::new(memory), calls)?.named(name))
 }
 
 /// All views of a grid that zones are published in.

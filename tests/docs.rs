@@ -10,6 +10,7 @@ use std::path::Path;
 use gslb_bridge::config::{Form, RawConfig, Readers, Settings, VARIABLES, Variable};
 use gslb_bridge::dns::settings::DnsSettings;
 use gslb_bridge::metrics;
+use gslb_bridge::webhook::settings::WebhookSettings;
 
 use self::says::assert_says;
 
@@ -27,6 +28,11 @@ fn the_reference_lists_every_metric_of_run() {
     assert_says("docs/operating.md", "metrics", &metrics::reference());
 }
 
+#[test]
+fn the_reference_lists_every_metric_of_the_webhook() {
+    assert_says("docs/webhook.md", "metrics", &gslb_bridge::webhook::reference());
+}
+
 fn row(variable: &Variable) -> String {
     let Variable { name, key, form, default, meaning, secret, readers } = variable;
     let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
@@ -38,7 +44,10 @@ fn row(variable: &Variable) -> String {
     let readers = match readers {
         Readers::Run => "`run`",
         Readers::Dns => "`dns`",
-        Readers::Both => "both",
+        Readers::Webhook => "`webhook`",
+        Readers::Both => "`run`, `dns`",
+        Readers::Writers => "`run`, `webhook`",
+        Readers::All => "all",
     };
     let secret = if *secret { " Never shown." } else { "" };
     format!("| `{name}` | {key}{form} | {readers} | {default} | {meaning}{secret} |\n")
@@ -50,7 +59,8 @@ fn the_example_of_a_configuration_file_has_every_key_and_is_taken() {
     let raw = RawConfig::default().and_file(Some(&path));
     assert_eq!(Settings::resolve(&raw).unwrap().warnings, []);
     DnsSettings::resolve(&raw).unwrap();
-    for process in [Readers::Run, Readers::Dns] {
+    assert_eq!(WebhookSettings::resolve(&raw).unwrap().warnings, []);
+    for process in [Readers::Run, Readers::Dns, Readers::Webhook] {
         let page = raw.print(process);
         let (keys, _) = page.split_once("# In the environment only").unwrap();
         let absent: Vec<_> =

@@ -351,3 +351,22 @@ fn a_check_that_finds_something_is_2_and_without_a_count_of_log_ins_nobody_logs_
     }
     assert!(!text.contains("hunter2"), "{text}");
 }
+
+#[test]
+fn a_webhook_without_domains_or_with_a_taken_address_is_78_and_names_the_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = [("METRICS_ADDRESS", "127.0.0.1:0")];
+    let (code, text) = ended(folder.path(), &["webhook"], &[&GRID, &pages]);
+    assert_eq!(code, 78, "{text}");
+    assert!(text.contains("WEBHOOK_DOMAINS"), "{text}");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let given = [("WEBHOOK_DOMAINS", "example.com"), ("WEBHOOK_LISTEN", address.as_str())];
+    let (code, text) = ended(folder.path(), &["webhook"], &[&GRID, &pages, &given]);
+    assert_eq!(code, 78, "{text}");
+    assert!(text.contains("WEBHOOK_LISTEN") && text.contains(&address), "{text}");
+    let (code, text) = ended(folder.path(), &["webhook", "--print-config"], &[&GRID, &given]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("example.com") && text.contains("INFOBLOX_WAPI_PASSWORD=***"), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
+}

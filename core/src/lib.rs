@@ -20,8 +20,9 @@
 //!    backend is made to serve what it holds; [`rivalry`]: how often what
 //!    somebody else undoes is written back.
 //! 7. [`records`]: instead of a delegation, the records of each host, kept by several clusters side by side.
-//! 8. [`changelog`]: the tamper-evident chain of what was done at a provider; [`outlet`]: at which of several places.
-//! 9. [`doubling`]: the pauses of whatever is tried again.
+//! 8. [`sets`]: sets of records that external-dns asks for, and what it may do with them.
+//! 9. [`changelog`]: the tamper-evident chain of what was done at a provider; [`outlet`]: at which of several places.
+//! 10. [`doubling`]: the pauses of whatever is tried again.
 //!
 //! [`few`] is the one container of its own, [`text`] what makes words of others fit for a sentence.
 
@@ -60,6 +61,7 @@ pub mod reference;
 pub mod reply;
 pub mod restart;
 pub mod rivalry;
+pub mod sets;
 pub mod strategy;
 pub mod target;
 pub mod tenancy;

@@ -2,7 +2,7 @@
 //!
 //! `spec` is the intent's line, written before the provider is called; `status` is the outcome's line.
 
-use gslb_core::changelog::{Entry, Hash, Intent, Line, Outcome};
+use gslb_core::changelog::{Entry, Hash, Intent, Line, Outcome, Tail};
 use kube::CustomResource;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,8 @@ use crate::refine::Rules;
 
 /// Digits of an object's name: as many as the largest sequence has, so that names sort as numbers.
 const NAME_DIGITS: usize = 20;
+/// As a label of DNS: the whole name stays far below the 253 characters that Kubernetes allows.
+const LONGEST_LOG_NAME: usize = 63;
 
 /// The change, as it was about to be made.
 #[derive(CustomResource, Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -119,9 +121,9 @@ impl ProviderChangeStatus {
 }
 
 impl ProviderChange {
-    /// The object that stores an intent.
-    pub fn of(spec: ProviderChangeSpec) -> Self {
-        Self::new(&name_of(spec.intent.sequence), spec)
+    /// The object that stores an intent of this log.
+    pub fn of(spec: ProviderChangeSpec, log: &LogName) -> Self {
+        Self::new(&log.object_name(spec.intent.sequence), spec)
     }
 
     /// The lines that the object stores: the intent's and, once it is known, the outcome's.
@@ -130,9 +132,60 @@ impl ProviderChange {
     }
 }
 
-/// Name of the object that stores the intent with this sequence.
+/// Name of the object that stores the intent with this sequence in the controller's log.
 pub fn name_of(sequence: u64) -> String {
     format!("{sequence:0NAME_DIGITS$}")
+}
+
+/// Which change log: each has one writer and is a chain of its own. The controller's has no name, so that its objects
+/// are named by their sequence alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogName(String);
+
+impl LogName {
+    /// # Errors
+    /// The text could not begin the name of an object, or only digits would stand there.
+    pub fn new(name: &str) -> Result<Self, String> {
+        let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        let first = name.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
+        match letters && first && !name.ends_with('-') && name.len() <= LONGEST_LOG_NAME {
+            true => Ok(Self(name.to_owned())),
+            false => Err(format!(
+                "{name:?} is no name of a change log; one has small letters, digits and inner dashes, a letter first, at most {LONGEST_LOG_NAME} of them"
+            )),
+        }
+    }
+
+    /// Name of the object that stores the intent with this sequence.
+    pub fn object_name(&self, sequence: u64) -> String {
+        match self.0.as_str() {
+            "" => name_of(sequence),
+            log => format!("{log}-{}", name_of(sequence)),
+        }
+    }
+
+    /// What an object's name has behind that of the log; nothing if it is of another log. To the controller's log belongs
+    /// all that is not clearly of one with a name.
+    pub fn number_of<'a>(&self, object: &'a str) -> Option<&'a str> {
+        let named = object.rsplit_once('-').filter(|(log, number)| {
+            !log.is_empty() && number.len() == NAME_DIGITS && number.bytes().all(|b| b.is_ascii_digit())
+        });
+        match named {
+            Some((log, number)) => (log == self.0).then_some(number),
+            None => self.0.is_empty().then_some(object),
+        }
+    }
+
+    /// Where the chain begins.
+    pub fn start(&self) -> Tail {
+        Tail::start_of(&self.0)
+    }
+}
+
+impl std::fmt::Display for LogName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 fn intent_schema(_: &mut SchemaGenerator) -> Schema {
@@ -240,5 +293,32 @@ pub(crate) fn rules() -> Rules {
             ),
             ("status.chain.line", json!({ "format": "int64" })),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_belongs_to_the_log_whose_name_it_has() {
+        let (run, eu) = (LogName::default(), LogName::new("webhook-eu").unwrap());
+        assert_eq!(run.object_name(7), "00000000000000000007");
+        assert_eq!(eu.object_name(7), "webhook-eu-00000000000000000007");
+        let cases = [
+            ("00000000000000000007", Some("00000000000000000007"), None),
+            ("webhook-eu-00000000000000000007", None, Some("00000000000000000007")),
+            ("webhook-eu-2-00000000000000000007", None, None),
+            ("webhook-eu-7", Some("webhook-eu-7"), None),
+            ("not-a-number", Some("not-a-number"), None),
+        ];
+        for (object, of_run, of_eu) in cases {
+            assert_eq!((run.number_of(object), eu.number_of(object)), (of_run, of_eu), "{object}");
+        }
+        assert_eq!(run.start(), Tail::START);
+        assert_ne!(eu.start(), Tail::START);
+        for bad in ["", "7", "Webhook", "webhook-", "web hook"] {
+            assert!(LogName::new(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -169,7 +169,7 @@ fn stores_its_two_lines(view: Option<String>) {
     let second =
         Tail::START.after(&first).next(Entry::Outcome(Outcome { sequence: 1, at, verdict }), None).unwrap();
 
-    let mut object = ProviderChange::of(ProviderChangeSpec::of(&first).unwrap());
+    let mut object = ProviderChange::of(ProviderChangeSpec::of(&first).unwrap(), &Default::default());
     object.status = ProviderChangeStatus::of(&second);
     let read: ProviderChange = serde_json::from_str(&serde_json::to_string(&object).unwrap()).unwrap();
 

@@ -4,7 +4,7 @@ use std::mem;
 
 use gslb_core::changelog::{Entry, Intent, Line, Outcome, Proposal, SealKey, Tail, Verdict};
 use gslb_crds::marks::CHANGE_LOG_WRITER;
-use gslb_crds::provider_change::name_of;
+use gslb_crds::provider_change::{LogName, name_of};
 use gslb_crds::{ProviderChange, ProviderChangeSpec, ProviderChangeStatus};
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -38,6 +38,7 @@ const CONFLICT_ROUNDS: usize = 5;
 pub struct ChangeLog {
     api: Api<ProviderChange>,
     listing: Api<Guarded>,
+    name: LogName,
     writer: String,
     key: Option<SealKey>,
     /// Held across calls of the API server: this is what puts appends in order.
@@ -75,8 +76,8 @@ impl Pending {
 }
 
 /// What a scan of the stored log found.
-#[derive(Default)]
 struct Found {
+    log: LogName,
     last: Option<Line>,
     sequence: u64,
     open: Vec<ProviderChange>,
@@ -108,11 +109,18 @@ impl ChangeLog {
         Self {
             api: Api::all(client.clone()),
             listing: Api::all(client),
+            name: LogName::default(),
             writer: writer.to_owned(),
             key,
             head: tokio::sync::Mutex::new(Head { state: State::Doubtful, shipper }),
             under_way: UnderWay::default(),
         }
+    }
+
+    /// The log of this name instead of the controller's. Before its first use.
+    #[must_use]
+    pub fn named(self, name: LogName) -> Self {
+        Self { name, ..self }
     }
 
     /// Stores the intent. The provider may be called only with the [`Pending`] that this returns.
@@ -220,7 +228,7 @@ impl ChangeLog {
 
     async fn create(&self, line: &Line) -> Result<ProviderChange, AuditError> {
         let spec = ProviderChangeSpec::of(line).expect("only intents get an object");
-        let mut object = ProviderChange::of(spec);
+        let mut object = ProviderChange::of(spec, &self.name);
         object.annotations_mut().insert(CHANGE_LOG_WRITER.to_owned(), self.writer.clone());
         let name = object.name_any();
         let params = PostParams::default();
@@ -295,11 +303,14 @@ impl ChangeLog {
 
     async fn scan(&self) -> Result<Found, AuditError> {
         let list = || {
-            read::fold(&self.listing, Found::default, |found, object| match object {
+            let nothing = || Found { log: self.name.clone(), last: None, sequence: 0, open: vec![] };
+            read::fold(&self.listing, nothing, |found, object| match object {
                 Ok(object) => found.see(object),
                 Err(invalid) => {
                     let name = invalid.metadata.name.as_deref().unwrap_or_default();
-                    warn!(name, error = %invalid.error, "An object of the change log cannot be read.");
+                    if found.log.number_of(name).is_some() {
+                        warn!(name, error = %invalid.error, "An object of the change log cannot be read.");
+                    }
                     found.reserve(name);
                 }
             })
@@ -338,7 +349,10 @@ impl Head {
 impl Found {
     fn see(&mut self, object: ProviderChange) {
         let sequence = object.spec.intent.sequence;
-        if object.metadata.name.as_deref() != Some(&name_of(sequence)) {
+        if self.log.number_of(&object.name_any()).is_none() {
+            return;
+        }
+        if object.name_any() != self.log.object_name(sequence) {
             warn!(name = object.name_any(), sequence, "An object of the change log has a wrong name.");
             self.reserve(&object.name_any());
             return;
@@ -357,22 +371,23 @@ impl Found {
     /// Leaves out the sequence of an object that says nothing: its name is taken all the same, and an intent of
     /// that name would conflict for ever. `changes verify` shows the gap.
     fn reserve(&mut self, name: &str) {
-        if let Some(sequence) = sequence_of(name) {
+        if let Some(sequence) = self.log.number_of(name).and_then(sequence_of) {
             self.sequence = self.sequence.max(sequence);
         }
     }
 
     fn tail(&self) -> Tail {
-        let (line, hash) = self.last.as_ref().map_or((0, Tail::START.hash), |last| (last.line, last.hash));
+        let start = self.log.start().hash;
+        let (line, hash) = self.last.as_ref().map_or((0, start), |last| (last.line, last.hash));
         Tail { line, sequence: self.sequence, hash }
     }
 }
 
-/// The sequence that an object is named by. A name beyond what canonical JSON holds is none: no intent could
+/// The sequence that an object is named by. A number beyond what canonical JSON holds is none: no intent could
 /// follow it.
-fn sequence_of(name: &str) -> Option<u64> {
-    let sequence = name.parse().ok().filter(|sequence| *sequence < LARGEST_SEQUENCE)?;
-    (name_of(sequence) == name).then_some(sequence)
+fn sequence_of(number: &str) -> Option<u64> {
+    let sequence = number.parse().ok().filter(|sequence| *sequence < LARGEST_SEQUENCE)?;
+    (name_of(sequence) == number).then_some(sequence)
 }
 
 fn writer_of(object: &ProviderChange) -> String {

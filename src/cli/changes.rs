@@ -9,6 +9,8 @@ use std::io::Write;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use gslb_crds::ProviderChange;
+use gslb_crds::provider_change::LogName;
+use kube::core::error_boundary::InvalidObject;
 use kube::{Api, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,6 +23,9 @@ use crate::audit::read::{self, Guarded};
 pub(super) struct ChangesArgs {
     #[command(flatten)]
     connection: Connection,
+    /// Which log: that of the controller, or of a webhook, such as webhook-external-dns [default: the controller's]
+    #[arg(long, global = true, value_name = "NAME", value_parser = LogName::new)]
+    log: Option<LogName>,
     /// How to print
     #[arg(long, short, global = true, value_enum, default_value_t)]
     output: Output,
@@ -42,7 +47,8 @@ enum ChangesCommand {
 }
 
 pub(super) async fn run(arguments: ChangesArgs, out: &mut impl Write) -> anyhow::Result<Ending> {
-    let ChangesArgs { connection, output, command } = arguments;
+    let ChangesArgs { connection, log, output, command } = arguments;
+    let log = log.unwrap_or_default();
     // What the user named is looked at before anybody is asked.
     let command = match command {
         ChangesCommand::Verify(arguments) => Prepared::Verify(arguments.prepare()?),
@@ -51,9 +57,9 @@ pub(super) async fn run(arguments: ChangesArgs, out: &mut impl Write) -> anyhow:
     };
     let api: Api<Guarded> = Api::all(connection.client().await?);
     match command {
-        Prepared::List => list::run(stored(&api).await?, output, out),
-        Prepared::Show(change) => show::run(&stored(&api).await?, &change, output, out),
-        Prepared::Verify(verification) => verification.run(stored(&api).await?, output, out),
+        Prepared::List => list::run(stored(&api, &log).await?, output, out),
+        Prepared::Show(change) => show::run(&stored(&api, &log).await?, &change, output, out),
+        Prepared::Verify(verification) => verification.run(&log, stored(&api, &log).await?, output, out),
     }
 }
 
@@ -77,11 +83,15 @@ struct Unreadable {
     error: String,
 }
 
-async fn stored(api: &Api<Guarded>) -> anyhow::Result<Stored> {
-    let see = |stored: &mut Stored, object| match object {
-        Ok(change) => stored.changes.push(change),
-        Err(kube::core::error_boundary::InvalidObject { error, metadata }) => {
-            stored.unreadable.push(Unreadable { name: metadata.name.unwrap_or_default(), error });
+async fn stored(api: &Api<Guarded>, log: &LogName) -> anyhow::Result<Stored> {
+    let see = |stored: &mut Stored, object: Result<ProviderChange, InvalidObject>| match object {
+        Ok(change) if log.number_of(&change.name_any()).is_some() => stored.changes.push(change),
+        Ok(_) => {}
+        Err(InvalidObject { error, metadata }) => {
+            let name = metadata.name.unwrap_or_default();
+            if log.number_of(&name).is_some() {
+                stored.unreadable.push(Unreadable { name, error });
+            }
         }
     };
     read::fold(api, Stored::default, see).await.context("cannot list providerchanges")

@@ -13,6 +13,7 @@ mod run;
 mod sandbox;
 mod signals;
 mod table;
+mod webhook;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -52,6 +53,8 @@ enum Command {
     Evict(evict::EvictArgs),
     /// Record what the grid answers to the daemon's reads, without secrets, names and addresses. Writes nothing there.
     Record(record::RecordArgs),
+    /// Let external-dns write the grid: serve its webhook protocol.
+    Webhook(Box<webhook::WebhookArgs>),
     /// Run three simulated clusters and a simulated grid on this machine.
     #[cfg(feature = "sandbox")]
     Sandbox(sandbox::SandboxArgs),
@@ -131,7 +134,7 @@ const CONTROLLER_THREADS: usize = 2;
 
 fn runtime(command: &Command) -> io::Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    if matches!(command, Command::Run(_)) {
+    if matches!(command, Command::Run(_) | Command::Webhook(_)) {
         builder.worker_threads(CONTROLLER_THREADS);
     }
     builder.enable_all().build()
@@ -151,6 +154,7 @@ fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Changes(arguments) => runtime.block_on(changes::run(arguments, &mut out)),
         Command::Evict(arguments) => runtime.block_on(evict::run(arguments, &mut out)),
         Command::Record(arguments) => runtime.block_on(record::run(arguments, &mut out)),
+        Command::Webhook(arguments) => runtime.block_on(webhook::run(*arguments, &mut out)),
         #[cfg(feature = "sandbox")]
         Command::Sandbox(arguments) => runtime.block_on(sandbox::run(arguments, &mut out)),
     }?;

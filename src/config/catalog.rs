@@ -48,14 +48,25 @@ pub enum Readers {
     Run,
     /// `gslb-bridge dns` alone.
     Dns,
-    /// Both.
+    /// `gslb-bridge webhook` alone.
+    Webhook,
+    /// `run` and `dns`.
     Both,
+    /// `run` and `webhook`: what a grid or the change log needs.
+    Writers,
+    /// All of them.
+    All,
 }
 
 impl Readers {
-    /// Whether a setting of these readers is one of `process`, which is `Run` or `Dns`.
+    /// Whether a setting of these readers is one of `process`, which is `Run`, `Dns` or `Webhook`.
     pub(super) fn include(self, process: Self) -> bool {
-        self == Self::Both || self == process
+        match self {
+            Self::All => true,
+            Self::Both => process != Self::Webhook,
+            Self::Writers => process != Self::Dns,
+            Self::Run | Self::Dns | Self::Webhook => self == process,
+        }
     }
 }
 
@@ -115,6 +126,18 @@ impl Variable {
 
     const fn of_dns(self) -> Self {
         Self { readers: Readers::Dns, ..self }
+    }
+
+    const fn of_webhook(self) -> Self {
+        Self { readers: Readers::Webhook, ..self }
+    }
+
+    const fn of_writers(self) -> Self {
+        Self { readers: Readers::Writers, ..self }
+    }
+
+    const fn of_all(self) -> Self {
+        Self { readers: Readers::All, ..self }
     }
 }
 
@@ -177,7 +200,7 @@ pub const VARIABLES: &[Variable] = &[
         "TTL of name server records and glue in this cluster's answers, and of a delegation that has none, in seconds.",
     )
     .key("nameServerTtlSeconds", Form::Whole),
-    var("POD_NAMESPACE", "k8gb", "Own namespace.").key("podNamespace", Form::Text),
+    var("POD_NAMESPACE", "k8gb", "Own namespace.").key("podNamespace", Form::Text).of_writers(),
     var(
         "COREDNS_SERVICE_TYPE",
         "ClusterIP",
@@ -198,8 +221,7 @@ pub const VARIABLES: &[Variable] = &[
         "0.0.0.0:8080",
         "Where /metrics, /livez and /readyz are served: host or host:port.",
     )
-    .key("metricsAddress", Form::Text)
-    .of_both(),
+    .key("metricsAddress", Form::Text).of_all(),
     var("TRACING_ENABLED", "false", "Export traces over OTLP."),
     var("TRACING_SAMPLING_RATIO", "1.0", "Share of traces to keep, 0 to 1."),
     var("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "host:port of the collector."),
@@ -211,20 +233,20 @@ pub const VARIABLES: &[Variable] = &[
         "",
         "Grid Master, or several addresses that may be it, comma separated; selects Infoblox.",
     )
-    .key("infoblox.gridHost", Form::Text),
-    var("INFOBLOX_WAPI_PORT", "443", "HTTPS port of the WAPI.").key("infoblox.wapiPort", Form::Whole),
-    secret("INFOBLOX_WAPI_USERNAME", "WAPI account; a mounted file is better."),
-    secret("INFOBLOX_WAPI_PASSWORD", "WAPI password; a mounted file is better."),
+    .key("infoblox.gridHost", Form::Text).of_writers(),
+    var("INFOBLOX_WAPI_PORT", "443", "HTTPS port of the WAPI.").key("infoblox.wapiPort", Form::Whole).of_writers(),
+    secret("INFOBLOX_WAPI_USERNAME", "WAPI account; a mounted file is better.").of_writers(),
+    secret("INFOBLOX_WAPI_PASSWORD", "WAPI password; a mounted file is better.").of_writers(),
     var("INFOBLOX_WAPI_VERSION", "2.12", "WAPI version, with or without a leading v.")
-        .key("infoblox.wapiVersion", Form::Version),
+        .key("infoblox.wapiVersion", Form::Version).of_writers(),
     var("INFOBLOX_HTTP_REQUEST_TIMEOUT", "20", "Deadline of one WAPI request, in seconds.")
-        .key("infoblox.requestTimeoutSeconds", Form::Whole),
-    var("INFOBLOX_HTTP_POOL_CONNECTIONS", "10", "Accepted for k8gb's sake; has no effect here."),
+        .key("infoblox.requestTimeoutSeconds", Form::Whole).of_writers(),
+    var("INFOBLOX_HTTP_POOL_CONNECTIONS", "10", "Accepted for k8gb's sake; has no effect here.").of_writers(),
     var("INFOBLOX_DNS_VIEW", "default", "DNS view in which the delegation is created.")
-        .key("infoblox.dnsView", Form::Text),
-    var("LOG_LEVEL", "info", "error, warn, info, debug or trace.").key("log.level", Form::Text).of_both(),
-    var("LOG_FORMAT", "simple", "simple (stderr) or json (stdout).").key("log.format", Form::Text).of_both(),
-    var("NO_COLOR", "false", "No colours in the simple format.").key("log.noColor", Form::Flag).of_both(),
+        .key("infoblox.dnsView", Form::Text).of_writers(),
+    var("LOG_LEVEL", "info", "error, warn, info, debug or trace.").key("log.level", Form::Text).of_all(),
+    var("LOG_FORMAT", "simple", "simple (stderr) or json (stdout).").key("log.format", Form::Text).of_all(),
+    var("NO_COLOR", "false", "No colours in the simple format.").key("log.noColor", Form::Flag).of_all(),
     var(
         "PEER_SWEEP_SECONDS",
         "5",
@@ -245,42 +267,42 @@ pub const VARIABLES: &[Variable] = &[
     var("NAMESPACE_POLICY", "off", "Whether Namespaces say what their Gslbs may do: off or enforce.")
         .key("namespacePolicy", Form::Text),
     var("INFOBLOX_CA_FILE", "", "PEM bundle that the grid's certificate is checked with.")
-        .key("infoblox.caFile", Form::Path),
+        .key("infoblox.caFile", Form::Path).of_writers(),
     var(
         "INFOBLOX_TLS_VERIFY",
         "true",
         "false: the grid's certificate is not checked, so whoever answers in its place gets the account. Better: INFOBLOX_CA_FILE.",
     )
-    .key("infoblox.tlsVerify", Form::Flag),
+    .key("infoblox.tlsVerify", Form::Flag).of_writers(),
     var(
         "HTTPS_PROXY",
         "",
         "Proxy for requests to the grid, and with a kubeconfig to the Kubernetes API: a URL; also read as https_proxy. A password in it is never shown.",
-    ),
+    ).of_writers(),
     var(
         "NO_PROXY",
         "",
         "Hosts, domains and networks that are asked without it, comma separated; also no_proxy.",
-    ),
+    ).of_writers(),
     var("INFOBLOX_CLIENT_CERT_FILE", "", "PEM file with a client certificate for the grid.")
-        .key("infoblox.clientCertificateFile", Form::Path),
+        .key("infoblox.clientCertificateFile", Form::Path).of_writers(),
     var("INFOBLOX_CLIENT_KEY_FILE", "", "PEM file with the key of INFOBLOX_CLIENT_CERT_FILE.")
-        .key("infoblox.clientKeyFile", Form::Path),
+        .key("infoblox.clientKeyFile", Form::Path).of_writers(),
     var(
         "INFOBLOX_RESTART_POLICY",
         "never",
         "Whether the grid's DNS service is restarted to serve a change: never or if-needed.",
     )
-    .key("infoblox.restartPolicy", Form::Text),
-    var("SSL_CERT_FILE", "", "Used where INFOBLOX_CA_FILE is empty."),
+    .key("infoblox.restartPolicy", Form::Text).of_writers(),
+    var("SSL_CERT_FILE", "", "Used where INFOBLOX_CA_FILE is empty.").of_writers(),
     var("INFOBLOX_WAPI_USERNAME_FILE", "", "Mounted file with the WAPI account; read again when it changes.")
-        .key("infoblox.usernameFile", Form::Path),
+        .key("infoblox.usernameFile", Form::Path).of_writers(),
     var(
         "INFOBLOX_WAPI_PASSWORD_FILE",
         "",
         "Mounted file with the WAPI password; read again when it changes.",
     )
-    .key("infoblox.passwordFile", Form::Path),
+    .key("infoblox.passwordFile", Form::Path).of_writers(),
     var("DNS_LISTEN", "0.0.0.0:5353", "Addresses and ports of `gslb-bridge dns`, UDP and TCP, comma separated.")
         .key("dnsServer.listen", Form::List)
         .of_dns(),
@@ -290,13 +312,36 @@ pub const VARIABLES: &[Variable] = &[
     var("DNS_STOP_SECONDS", "10", "How long `gslb-bridge dns` answers on after it was told to stop.")
         .key("dnsServer.stopSeconds", Form::Whole)
         .of_dns(),
+    var("WEBHOOK_DOMAINS", "", "Domains that `gslb-bridge webhook` writes in, with all beneath them, comma separated. Required there.")
+        .key("webhook.domains", Form::List)
+        .of_webhook(),
+    var("WEBHOOK_LISTEN", "127.0.0.1:8888", "Where external-dns reaches `gslb-bridge webhook`. Who reaches it writes DNS, and nobody is asked for a password.")
+        .key("webhook.listen", Form::Text)
+        .of_webhook(),
+    var("WEBHOOK_OWNER", "external-dns", "Whose the records are: part of their claim, webhook/OWNER, and of the name of the change log, webhook-OWNER. The same wherever the same records are written.")
+        .key("webhook.owner", Form::Text)
+        .of_webhook(),
+    var("WEBHOOK_ADOPT_OWNERS", "", "Owner ids (`--txt-owner-id`) whose records without a claim count as ours, comma separated; for those who come from another webhook.")
+        .key("webhook.adoptOwners", Form::List)
+        .of_webhook(),
+    var("WEBHOOK_ADOPT_TXT_PREFIX", "", "What the names of their TXT records begin with (`--txt-prefix`).")
+        .key("webhook.adoptTxtPrefix", Form::Text)
+        .of_webhook(),
+    var("WEBHOOK_MAX_DELETED_PERCENT", "50", "How much of what is ours one request may delete without putting something in its place, from 11 sets on; 100: all of it.")
+        .key("webhook.maxDeletedPercent", Form::Whole)
+        .of_webhook(),
+    var("WEBHOOK_MAX_ENDPOINTS", "20000", "Most endpoints in one request, of 1 KiB each on average.")
+        .key("webhook.maxEndpoints", Form::Whole)
+        .of_webhook(),
+    var("WEBHOOK_DEADLINE_SECONDS", "12", "After so long a request is answered, done or not; below the 15 seconds that external-dns waits by default.")
+        .key("webhook.deadlineSeconds", Form::Whole)
+        .of_webhook(),
     var("CHANGE_LOG_FILE", "", "Also append the change log's lines to this file.")
-        .key("changeLog.file", Form::Path),
+        .key("changeLog.file", Form::Path).of_writers(),
     var("CHANGE_LOG_HMAC_KEY_FILE", "", "Mounted file with the key that seals the change log.")
-        .key("changeLog.hmacKeyFile", Form::Path),
+        .key("changeLog.hmacKeyFile", Form::Path).of_writers(),
     var("POD_NAME", "", "Own name in Lease, events and change log; the host name if empty.")
-        .key("podName", Form::Text),
-    var("HOSTNAME", "gslb-bridge", "Set by the container runtime; stands in for POD_NAME."),
-    var("CONFIG_FILE", "", "YAML file with settings, see [The configuration file](#the-configuration-file); `--config` wins.")
-        .of_both(),
+        .key("podName", Form::Text).of_writers(),
+    var("HOSTNAME", "gslb-bridge", "Set by the container runtime; stands in for POD_NAME.").of_writers(),
+    var("CONFIG_FILE", "", "YAML file with settings, see [The configuration file](#the-configuration-file); `--config` wins.").of_all(),
 ];

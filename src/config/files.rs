@@ -8,6 +8,7 @@ use std::path::Path;
 use super::problem::{Problem, Problems, Warning};
 use super::raw::RawConfig;
 use super::settings::Settings;
+use crate::webhook::settings::WebhookSettings;
 
 /// All of a file. A pipe or a device is an error: it would be waited for.
 ///
@@ -33,12 +34,25 @@ const APPENDED_TO: &str = "CHANGE_LOG_FILE";
 /// # Errors
 /// Everything that is wrong, at once.
 pub fn load(raw: &RawConfig) -> Result<Settings, Problems> {
+    let (mut settings, warnings) = with_files(raw, Settings::resolve(raw))?;
+    settings.warnings.extend(warnings);
+    Ok(settings)
+}
+
+/// The same for `gslb-bridge webhook`.
+///
+/// # Errors
+/// Everything that is wrong, at once.
+pub fn load_webhook(raw: &RawConfig) -> Result<WebhookSettings, Problems> {
+    let (mut settings, warnings) = with_files(raw, WebhookSettings::resolve(raw))?;
+    settings.warnings.extend(warnings);
+    Ok(settings)
+}
+
+fn with_files<T>(raw: &RawConfig, read: Result<T, Problems>) -> Result<(T, Vec<Warning>), Problems> {
     let (problems, warnings) = check(raw);
-    match Settings::resolve(raw) {
-        Ok(mut settings) if problems.is_empty() => {
-            settings.warnings.extend(warnings);
-            Ok(settings)
-        }
+    match read {
+        Ok(settings) if problems.is_empty() => Ok((settings, warnings)),
         Ok(_) => Err(Problems::sorted(problems)),
         Err(Problems(others)) => Err(Problems::sorted([others, problems].concat())),
     }

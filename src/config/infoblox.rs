@@ -153,7 +153,7 @@ impl InfobloxSettings {
 }
 
 /// Accepted for k8gb's sake: the client keeps as many idle connections as it makes requests at once.
-fn check_pool_connections(reader: &mut Reader<'_>) {
+pub(super) fn check_pool_connections(reader: &mut Reader<'_>) {
     const NAME: &str = "INFOBLOX_HTTP_POOL_CONNECTIONS";
     reader.whole(NAME, 0, 1_000);
     if reader.is_set(NAME) {

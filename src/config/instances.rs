@@ -46,7 +46,7 @@ fn refuse_the_other_ways(reader: &mut Reader<'_>) {
         let fix = format!("make it an element of {PROVIDERS}, or remove it");
         reader.report(Problem::told(place, told, fix));
     }
-    if reader.boolean("EXTDNS_ENABLED") {
+    if reader.reads("EXTDNS_ENABLED") && reader.boolean("EXTDNS_ENABLED") {
         let fix = format!("set {} to false, or remove {PROVIDERS}", reader.called("EXTDNS_ENABLED"));
         reader.report(Problem::with_value("EXTDNS_ENABLED", "true", limit, fix));
     }

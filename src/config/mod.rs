@@ -24,14 +24,15 @@ pub mod settings;
 #[cfg(test)]
 mod tests;
 mod value;
+mod webhook;
 mod zones;
 
 pub use address::{Host, ServerAddress};
 pub(crate) use catalog::masked_url;
 pub use catalog::{Form, Readers, VARIABLES, Variable};
 pub use file::{API_VERSION, KIND};
-pub use files::load;
 pub(crate) use files::read_file;
+pub use files::{load, load_webhook};
 pub use infoblox::{InfobloxSettings, ProviderChoice, RestartPolicy};
 pub use log::{LogFormat, LogLevel, LogSettings};
 pub use place::{FilePlace, Place, Position};

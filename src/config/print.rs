@@ -41,7 +41,7 @@ impl RawConfig {
             let indent = if within.is_empty() { 0 } else { 2 };
             page.push_str(&self.line(known, name, indent));
         }
-        if process == Readers::Run {
+        if process != Readers::Dns {
             self.print_instances(&mut page);
         }
         self.print_rest(process, &mut page);

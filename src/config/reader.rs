@@ -120,6 +120,11 @@ impl<'a> Reader<'a> {
         Some(file.place_at(section, file.section(section)?))
     }
 
+    /// Whether the process reads a setting at all.
+    pub(super) fn reads(&self, name: &'static str) -> bool {
+        variable(name).readers.include(self.process)
+    }
+
     fn source(&self, name: &'static str) -> Source<'a> {
         debug_assert!(variable(name).readers.include(self.process), "{name}: the catalog says who reads it");
         self.raw.source(name)

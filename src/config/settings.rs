@@ -367,7 +367,7 @@ fn warn_of_idle_values(reader: &mut Reader<'_>) {
     }
 }
 
-fn pod_name(reader: &Reader<'_>) -> String {
+pub(super) fn pod_name(reader: &Reader<'_>) -> String {
     let name = reader.text("POD_NAME");
     if name.is_empty() { reader.text("HOSTNAME") } else { name }.to_owned()
 }
@@ -391,7 +391,7 @@ pub(super) fn parse_prefix(text: &str) -> Result<NsPrefix, String> {
 }
 
 /// A namespace or Service name: a label of RFC 1123.
-fn parse_object_name(text: &str) -> Result<String, String> {
+pub(super) fn parse_object_name(text: &str) -> Result<String, String> {
     let letters = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     let dashes = text.starts_with('-') || text.ends_with('-');
     if text.is_empty() || text.len() > 63 || !letters || dashes {

@@ -12,16 +12,17 @@ use gslb_core::changelog::{ChangeResult, Intent, Proposal, Settlement, Unsettled
 use gslb_core::name::DomainName;
 use gslb_core::outlet::Outlet;
 use gslb_core::records::HostRecord;
+use gslb_core::sets::{SetChange, SetKey};
 use gslb_crds::ProviderChange;
-use gslb_provider_contract::{Disposition, Provider, ProviderError, Receipt, Retry};
+use gslb_crds::provider_change::LogName;
+use gslb_provider_contract::{Disposition, Provider, ProviderError, ProviderId, Receipt, Retry};
 use jiff::Timestamp;
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::time::Instant;
 
 use crate::audit::{AuditError, ChangeLog, Pending, read};
 use crate::clock::Clock;
-use crate::metrics::Metrics;
 
 /// How soon a changed secret is noticed: by asking, while the provider itself holds back the log-in.
 const SECRET_PAUSE: Duration = Duration::from_secs(5);
@@ -47,6 +48,8 @@ pub(crate) enum Subject {
     Delegation(DomainName),
     /// The records of a host.
     Host(DomainName),
+    /// A set of records that somebody else asked for.
+    Set(SetKey),
 }
 
 /// A change whose outcome nobody saw.
@@ -133,9 +136,19 @@ impl Ledger {
         let unsettled = self.unsettled.lock().expect("no panic while the ledger is locked");
         let host = |subject: &Subject| match subject {
             Subject::Host(host) if host.is_within(zone) => Some(host.clone()),
-            Subject::Host(_) | Subject::Delegation(_) => None,
+            Subject::Host(_) | Subject::Delegation(_) | Subject::Set(_) => None,
         };
         unsettled.keys().filter_map(host).collect()
+    }
+
+    /// The sets that have changes to be settled.
+    pub(crate) fn unsettled_sets(&self) -> Vec<SetKey> {
+        let unsettled = self.unsettled.lock().expect("no panic while the ledger is locked");
+        let set = |subject: &Subject| match subject {
+            Subject::Set(set) => Some(set.clone()),
+            Subject::Host(_) | Subject::Delegation(_) => None,
+        };
+        unsettled.keys().filter_map(set).collect()
     }
 
     /// Takes the changes that were made at this place and are to be settled; those of other places stay. What has not
@@ -152,9 +165,24 @@ impl Ledger {
 }
 
 fn subject_of(zone: DomainName, change: &Proposal) -> Subject {
+    if let Some(change) = SetChange::of(change) {
+        return Subject::Set(change.key().clone());
+    }
     let record = change.after.as_ref().or(change.before.as_ref());
     let record = record.and_then(|value| serde_json::from_value::<HostRecord>(value.clone()).ok());
     record.map_or(Subject::Delegation(zone), |record| Subject::Host(record.host))
+}
+
+/// Counts changes as they end.
+pub(crate) trait CountChanges: Send + Sync {
+    /// A change ended; of which ZoneDelegation, if it is about one.
+    fn change_made(
+        &self,
+        provider: &ProviderId,
+        zone_delegation: Option<&str>,
+        action: &'static str,
+        result: ChangeResult,
+    );
 }
 
 /// Makes changes at one place of a provider, and keeps the books.
@@ -165,7 +193,7 @@ pub(crate) struct Notary<'a> {
     pub(crate) provider: &'a Arc<dyn Provider>,
     /// Where the provider publishes.
     pub(crate) outlet: &'a Outlet,
-    pub(crate) metrics: &'a Metrics,
+    pub(crate) metrics: &'a dyn CountChanges,
     /// For calendars.
     pub(crate) clock: &'a Clock,
     /// For the log.
@@ -319,10 +347,12 @@ impl Notary<'_> {
 /// made it.
 pub(crate) async fn last_waiting(
     client: &Client,
+    log: &LogName,
     about: impl Fn(&Intent) -> bool,
 ) -> Result<Option<ProviderChange>, AuditError> {
     let last = |last: &mut Option<ProviderChange>, object: Result<ProviderChange, _>| {
         if let Ok(object) = object
+            && log.number_of(&object.name_any()).is_some()
             && about(&object.spec.intent)
         {
             *last = Some(object);

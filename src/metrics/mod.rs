@@ -23,6 +23,7 @@ use prometheus_client::registry::{Metric as Registrable, Registry};
 pub use self::catalog::{Kind, METRICS, Metric, reference};
 use self::gslbs::Gslbs;
 use crate::controller::cache::Key;
+use crate::controller::ledger::CountChanges;
 
 /// Upper bounds in seconds: k8gb's (contract §7.4).
 const REQUEST_BUCKETS: [f64; 5] = [0.2, 0.8, 3.2, 12.8, 51.2];
@@ -200,8 +201,15 @@ impl Metrics {
         }
     }
 
-    /// A change at a provider ended; of which ZoneDelegation, if it is about one.
-    pub(crate) fn change_made(
+    /// A ZoneDelegation is gone, and its series with it.
+    pub(crate) fn forget_zone_delegation(&self, name: &str) {
+        self.zone_updates.remove(&object(&self.namespace, name));
+        self.zone_update_errors.remove(&object(&self.namespace, name));
+    }
+}
+
+impl CountChanges for Metrics {
+    fn change_made(
         &self,
         provider: &ProviderId,
         zone_delegation: Option<&str>,
@@ -219,12 +227,6 @@ impl Metrics {
             ChangeResult::Failed => self.zone_update_errors.get_or_create(&labels).inc(),
             ChangeResult::NotApplied | ChangeResult::AwaitingApproval | ChangeResult::Unknown => return,
         };
-    }
-
-    /// A ZoneDelegation is gone, and its series with it.
-    pub(crate) fn forget_zone_delegation(&self, name: &str) {
-        self.zone_updates.remove(&object(&self.namespace, name));
-        self.zone_update_errors.remove(&object(&self.namespace, name));
     }
 }
 

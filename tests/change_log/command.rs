@@ -297,7 +297,7 @@ async fn more_changes_than_one_page_holds_are_all_listed() {
         let intent = Intent { sequence, at: now(), change: proposal("pod-0", "change") };
         let line = tail.next(Entry::Intent(Box::new(intent)), None).unwrap();
         tail = tail.after(&line);
-        let object = ProviderChange::of(ProviderChangeSpec::of(&line).unwrap());
+        let object = ProviderChange::of(ProviderChangeSpec::of(&line).unwrap(), &Default::default());
         cluster.server.put_object(serde_json::to_value(object).unwrap()).unwrap();
     }
     let verified = cluster.run(&["changes", "verify", "-o", "json"]).await;

@@ -1,11 +1,14 @@
 //! Appending: what is stored, what is shipped, who may write.
 
-use gslb_bridge::audit::AuditError;
-use gslb_core::changelog::{ChangeResult, Fault, SealKey, Verdict, verify, verify_against};
+use gslb_bridge::audit::{AuditError, ChangeLog, Shipper};
+use gslb_core::changelog::{
+    ChangeResult, Fault, Line, SealKey, Verdict, verify, verify_against, verify_from,
+};
 use gslb_crds::ProviderChange;
+use gslb_crds::provider_change::LogName;
 use gslb_mocks::kube::{ApiServer, Failure};
-use kube::Api;
 use kube::api::{Patch, PatchParams};
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use crate::world::*;
@@ -366,4 +369,43 @@ async fn a_misnamed_object_does_not_stop_the_log() {
 
     let (log, _) = open(&server, "pod-0/2").await;
     record(&log, "pod-0", "change-2").await;
+}
+
+/// A webhook beside the controller.
+#[tokio::test]
+async fn two_logs_are_written_side_by_side_and_each_is_a_chain_of_its_own() {
+    let server = api_server();
+    let name = LogName::new("webhook-eu").unwrap();
+    let named =
+        |writer: &str| ChangeLog::new(client(&server), writer, None, Shipper::none()).named(name.clone());
+    let (run, _shipped) = open(&server, "pod-0/1").await;
+    let webhook = named("webhook-0/1");
+    record(&run, "pod-0", "change-1").await;
+    record(&webhook, "webhook-0", "change-1").await;
+    record(&run, "pod-0", "change-2").await;
+    drop(webhook.intend(proposal("webhook-0", "change-2"), now()).await.unwrap());
+    let names: Vec<_> = stored(&server).into_iter().map(|change| change.metadata.name.unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "00000000000000000001",
+            "00000000000000000002",
+            "webhook-eu-00000000000000000001",
+            "webhook-eu-00000000000000000002"
+        ]
+    );
+    let lines_of = |log: &LogName| {
+        let of = |change: &ProviderChange| log.number_of(&change.name_any()).is_some();
+        let mut lines: Vec<Line> =
+            stored(&server).iter().filter(|change| of(change)).flat_map(ProviderChange::lines).collect();
+        lines.sort_by_key(|line| line.line);
+        lines
+    };
+    let run_name = LogName::default();
+    assert!(verify_from(&run_name.start(), &lines_of(&run_name), None).is_clean());
+    assert!(verify_from(&name.start(), &lines_of(&name), None).is_clean());
+    // Neither takes over what the other one left open.
+    assert!(run.unsettled().await.unwrap().is_empty());
+    assert_eq!(named("webhook-0/2").unsettled().await.unwrap().len(), 1);
+    record(&run, "pod-0", "change-3").await;
 }

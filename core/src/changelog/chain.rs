@@ -133,6 +133,15 @@ impl Tail {
     /// Before the first line.
     pub const START: Self = Self { line: 0, sequence: 0, hash: Hash::ZERO };
 
+    /// Before the first line of a log that has a name, so that no line of one log follows in another. The log without a
+    /// name is that of the controller.
+    pub fn start_of(log: &str) -> Self {
+        match log {
+            "" => Self::START,
+            log => Self { hash: Hash(Sha256::digest(log).into()), ..Self::START },
+        }
+    }
+
     /// The line that would come next. The tail moves on only once the line is stored: [`Tail::after`].
     ///
     /// # Errors

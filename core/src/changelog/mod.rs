@@ -18,5 +18,5 @@ pub mod verify;
 pub use chain::{Hash, Inexact, Line, SealKey, Tail};
 pub use entry::{Action, Amends, ChangeResult, Entry, Intent, ObjectRef, Outcome, Proposal, Verdict, Who};
 pub use settle::{Settlement, Unsettled};
-pub use shipped::verify_against;
+pub use shipped::{verify_against, verify_against_from};
 pub use verify::{Fault, Proof, Report, verify, verify_from};

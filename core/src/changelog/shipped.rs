@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::chain::{Line, SealKey};
-use super::verify::{Fault, Report, by_number, verify};
+use super::chain::{Line, SealKey, Tail};
+use super::verify::{Fault, Report, by_number, verify_from};
 
 /// Key of a shipped line of the chain.
 const LINE_KEY: &str = "changeLog";
@@ -28,13 +28,18 @@ impl Line {
     }
 }
 
-/// Checks the chain as [`verify`] does, and compares it with what a file holds.
+/// Checks the chain as [`verify`](super::verify()) does, and compares it with what a file holds.
 ///
 /// Lines of the file that are not of the change log are passed over. That is safe: a line that was damaged
 /// so much that it is passed over leaves a number that is missing. Every line of the chain must be there; of one
 /// that a writer shipped again when it started, one copy is enough.
 pub fn verify_against(lines: &[Line], key: Option<&SealKey>, file: &[u8]) -> Report {
-    let report = verify(lines, key);
+    verify_against_from(&Tail::START, lines, key, file)
+}
+
+/// The same for a chain that begins behind `start`.
+pub fn verify_against_from(start: &Tail, lines: &[Line], key: Option<&SealKey>, file: &[u8]) -> Report {
+    let report = verify_from(start, lines, key);
     let mut comparison = Comparison { chain: by_number(lines), last: 0, faults: Vec::new() };
     for (index, text) in file.split(|byte| *byte == b'\n').enumerate() {
         comparison.step(index as u64 + 1, text);

@@ -22,6 +22,15 @@ impl Infoblox {
             sent = self.post(plain).await;
             self.revisions_refused(sent.is_ok());
         }
+        self.created(change, sent).await
+    }
+
+    /// What came of a zone that was to be made.
+    pub(crate) async fn created(
+        &self,
+        change: &Change,
+        sent: Result<Value, Failure>,
+    ) -> Result<Receipt, ProviderError> {
         match sent {
             Ok(reply) => self.written(change, &reply).await,
             Err(failure) => match failure.kind {

@@ -4,7 +4,7 @@
 //! contract: look up, compare, write, read back), `lower` (a change becomes one call; pure), `create`, `swap` with
 //! `entries` and `revision` (a write that keeps what others write meanwhile), `task` (a write
 //! that somebody has to approve), `beneath` (what a new delegation would hide), `service` (whether
-//! the grid serves what it holds), `records` (the records of hosts, with its own stages), `inspect` (all of that for people), `wire` and `convert`
+//! the grid serves what it holds), `claims` (whose a record is), `records` (the records of hosts, with its own stages), `sets` (those that external-dns asks for, too), `inspect` (all of that for people), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `connect`, `master`, `session`, [`login`] and `breaker` (when a
 //! request may be sent, to whom, and as whom), `answer` (what a reply means) with `secrets` (what of it may be quoted) and
 //! `bounds` and `paging` (how much of it is read), [`calls`] (measuring), [`recording`] (what a grid answers, for those who have none).
@@ -16,6 +16,7 @@ mod beneath;
 mod bounds;
 mod breaker;
 pub mod calls;
+mod claims;
 mod client;
 mod connect;
 mod convert;
@@ -35,6 +36,7 @@ mod revision;
 mod secrets;
 mod service;
 mod session;
+mod sets;
 pub mod settings;
 mod swap;
 mod task;

@@ -44,6 +44,8 @@ pub struct Infoblox {
     view: String,
     pub(crate) client: Arc<Client>,
     pub(crate) absences: Absences,
+    /// Authoritative zones that the account was seen to see.
+    pub(crate) holders: Absences,
     pub(crate) revisions: Arc<Revisions>,
     /// What is known of the attributes of records mode.
     pub(crate) claims: Arc<Revisions>,
@@ -76,6 +78,7 @@ impl Infoblox {
             view: settings.view.clone(),
             client: Arc::new(Client::new(settings, memory, observer)?),
             absences: Absences::default(),
+            holders: Absences::default(),
             revisions: Arc::default(),
             claims: Arc::default(),
             tasks: Arc::default(),
@@ -107,6 +110,7 @@ impl Infoblox {
             view: view.to_owned(),
             client: Arc::clone(&self.client),
             absences: Absences::default(),
+            holders: Absences::default(),
             revisions: Arc::clone(&self.revisions),
             claims: Arc::clone(&self.claims),
             tasks: Arc::clone(&self.tasks),

@@ -128,17 +128,22 @@ pub(crate) struct ErrorBody {
     pub(crate) error: Option<String>,
 }
 
-/// The reference in the reply to a write of a delegation.
+/// The reference in the reply to a write of a delegation: that of the zone or of a task; everything else is no reply to a
+/// write of ours.
 pub(crate) fn written_reference(reply: &Value) -> Option<&str> {
-    reference_of(reply, &[ZONE_DELEGATED])
+    reference_of(reply, |reference| {
+        reference.strip_prefix(ZONE_DELEGATED).is_some_and(|rest| rest.starts_with('/'))
+    })
 }
 
-/// The reference in a reply: a bare string, or an object if somebody in between asked for fields. It is that of an object
-/// of these kinds or of a task; everything else is no reply to a write of ours.
-pub(crate) fn reference_of<'a>(reply: &'a Value, kinds: &[&str]) -> Option<&'a str> {
+/// The same of a record.
+pub(crate) fn written_record(reply: &Value) -> Option<&str> {
+    reference_of(reply, |reference| reference.starts_with("record:"))
+}
+
+/// A bare string, or an object if somebody in between asked for fields.
+fn reference_of(reply: &Value, is_ours: impl Fn(&str) -> bool) -> Option<&str> {
     let reference = reply.as_str().or_else(|| reply.get("_ref")?.as_str())?;
-    let is_of = |kind: &&str| reference.strip_prefix(kind).is_some_and(|rest| rest.starts_with('/'));
-    let of_ours = kinds.iter().any(|kind| is_of(kind)) || reference.starts_with(SCHEDULED_TASK);
     let sane = reference.len() <= LONGEST_REFERENCE && !reference.contains(char::is_control);
-    Some(reference).filter(|_| of_ours && sane)
+    Some(reference).filter(|_| sane && (is_ours(reference) || reference.starts_with(SCHEDULED_TASK)))
 }

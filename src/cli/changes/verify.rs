@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use gslb_core::changelog::{Line, Proof, Report, SealKey, verify, verify_against};
+use gslb_core::changelog::{Line, Proof, Report, SealKey, verify_against_from, verify_from};
 use gslb_crds::ProviderChange;
-use gslb_crds::provider_change::name_of;
+use gslb_crds::provider_change::LogName;
 use kube::ResourceExt;
 use serde::Serialize;
 
@@ -55,15 +55,21 @@ impl VerifyArgs {
 }
 
 impl Verification {
-    pub(super) fn run(self, stored: Stored, output: Output, out: &mut impl Write) -> anyhow::Result<Ending> {
+    pub(super) fn run(
+        self,
+        log: &LogName,
+        stored: Stored,
+        output: Output,
+        out: &mut impl Write,
+    ) -> anyhow::Result<Ending> {
         let Stored { changes, unreadable } = stored;
         let lines = in_order(&changes);
         let report = match &self.shipped {
-            Some(file) => verify_against(&lines, self.key.as_ref(), file),
-            None => verify(&lines, self.key.as_ref()),
+            Some(file) => verify_against_from(&log.start(), &lines, self.key.as_ref(), file),
+            None => verify_from(&log.start(), &lines, self.key.as_ref()),
         };
         let is_misnamed =
-            |change: &&ProviderChange| change.name_any() != name_of(change.spec.intent.sequence);
+            |change: &&ProviderChange| change.name_any() != log.object_name(change.spec.intent.sequence);
         let misnamed = changes.iter().filter(is_misnamed).map(ResourceExt::name_any).collect();
         let findings = Findings { report, unreadable, misnamed };
         match output {

@@ -13,6 +13,7 @@ use gslb_core::records::{
     RecordFinding, RecordLimits, plan,
 };
 use gslb_core::zone::Zone;
+use gslb_crds::provider_change::LogName;
 use gslb_provider_contract::{Approval, Disposition, Provider, ProviderError};
 use jiff::Timestamp;
 use serde_json::json;
@@ -268,7 +269,7 @@ async fn recall(pass: &Pass, outlet: &Outlet, zone: &Zone) -> Result<Option<Wait
         let change = &intent.change;
         change.zone == zone.name().as_str() && outlet.holds(change) && change_of(intent).is_some()
     };
-    let last = last_waiting(&pass.context.client, about).await?;
+    let last = last_waiting(&pass.context.client, &LogName::default(), about).await?;
     Ok(last.and_then(|object| {
         let reference = object.status.as_ref()?.outcome.verdict.reference.clone()?;
         Some(Waiting { change: change_of(&object.spec.intent)?, reference })

@@ -1,34 +1,19 @@
-//! From the grid's records to ours, and where a claim stands.
+//! From the grid's records to ours.
 
 use std::net::IpAddr;
 
 use gslb_core::name::DomainName;
 use gslb_core::records::{Challenge, HostObstacle, HostRecord, RecordClaim};
-use gslb_core::ttl::Ttl;
 
 use super::wire::{RecordKind, RecordObject};
-use super::{CHALLENGE, CLAIM};
+use crate::claims::{Mark, mark_of, ttl_of};
 use crate::secrets::Secrets;
-
-/// What our marker in a comment starts with.
-const MARKER: &str = "gslb-bridge: ";
-/// What a challenge in it starts with.
-const ASKED: &str = ", challenged by ";
 
 /// One object that a search found.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) kind: RecordKind,
     pub(super) object: RecordObject,
-}
-
-/// Where the claim of a record stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// In our extensible attributes.
-    Attributes,
-    /// In the comment of an object that we made, where the grid does not define the attributes.
-    Comment,
 }
 
 impl Found {
@@ -57,7 +42,14 @@ impl Found {
         let (claim, challenge) =
             self.mark().map_or((None, None), |(_, claim, challenge)| (Some(claim), challenge));
         let disabled = self.object.disable == Some(true);
-        Ok(HostRecord { host, address, ttl: self.ttl(), claim, challenge, disabled })
+        Ok(HostRecord {
+            host,
+            address,
+            ttl: ttl_of(self.object.ttl, self.object.use_ttl),
+            claim,
+            challenge,
+            disabled,
+        })
     }
 
     pub(super) fn address(&self) -> Option<IpAddr> {
@@ -69,37 +61,9 @@ impl Found {
         text?.parse().ok()
     }
 
-    /// Claim and challenge, and where they stand. The attribute wins, and one that cannot be read is nobody's.
+    /// Claim and challenge, and where they stand.
     pub(super) fn mark(&self) -> Option<(Mark, RecordClaim, Option<Challenge>)> {
-        if let Some(claim) = self.object.attribute(CLAIM) {
-            let challenge = self.object.attribute(CHALLENGE).and_then(|text| text.parse().ok());
-            return Some((Mark::Attributes, claim.parse().ok()?, challenge));
-        }
-        let (claim, challenge) = read_comment(self.object.comment.as_deref()?)?;
-        Some((Mark::Comment, claim, challenge))
-    }
-
-    /// Without its flag the value is the one that the zone passes down (reference.md §2.8).
-    fn ttl(&self) -> Option<Ttl> {
-        let seconds = self.object.ttl.filter(|_| self.object.use_ttl == Some(true))?;
-        Ttl::from_secs(i64::from(seconds.min(i32::MAX as u32))).ok()
-    }
-}
-
-/// Our marker, if the comment is nothing else.
-fn read_comment(comment: &str) -> Option<(RecordClaim, Option<Challenge>)> {
-    let rest = comment.strip_prefix(MARKER)?;
-    match rest.split_once(ASKED) {
-        None => Some((rest.parse().ok()?, None)),
-        Some((claim, challenge)) => Some((claim.parse().ok()?, Some(challenge.parse().ok()?))),
-    }
-}
-
-/// The comment that says so.
-pub(super) fn comment(claim: &RecordClaim, challenge: Option<&Challenge>) -> String {
-    match challenge {
-        None => format!("{MARKER}{claim}"),
-        Some(challenge) => format!("{MARKER}{claim}{ASKED}{challenge}"),
+        mark_of(self.object.extattrs.as_ref(), self.object.comment.as_deref())
     }
 }
 
@@ -107,7 +71,10 @@ pub(super) fn comment(claim: &RecordClaim, challenge: Option<&Challenge>) -> Str
 mod tests {
     use serde_json::{Value, json};
 
+    use gslb_core::ttl::Ttl;
+
     use super::*;
+    use crate::claims::{CHALLENGE, CLAIM};
 
     fn found(more: Value) -> Found {
         let mut object = json!({"_ref": "record:a/x", "name": "app.cloud.example.com", "view": "default",
@@ -154,16 +121,6 @@ mod tests {
         ];
         for (more, expected) in cases {
             assert_eq!(mark(more.clone()), expected, "{more}");
-        }
-    }
-
-    #[test]
-    fn a_comment_is_read_as_it_is_written() {
-        let claim: RecordClaim = "cloud.example.com/eu".parse().unwrap();
-        let challenge: Challenge = "us 2026-01-02T03:04:05Z".parse().unwrap();
-        for challenge in [None, Some(&challenge)] {
-            let text = comment(&claim, challenge);
-            assert_eq!(read_comment(&text), Some((claim.clone(), challenge.cloned())), "{text}");
         }
     }
 

@@ -5,14 +5,10 @@ use std::net::IpAddr;
 use gslb_core::records::{HostRecord, RecordChange};
 use serde_json::{Map, Value, json};
 
-use super::convert::{Found, Mark, comment};
+use super::convert::Found;
 use super::wire::RecordKind;
-use super::{CHALLENGE, CLAIM};
+use crate::claims::{CHALLENGE, CLAIM, COMMENT, LONGEST_COMMENT, Mark, comment};
 
-/// Comment of a record whose claim stands in an attribute. Written on creation and never again.
-const COMMENT: &str = "created by gslb-bridge";
-/// Longest comment that a grid takes (reference.md §3.1).
-const LONGEST_COMMENT: usize = 256;
 /// Stands for the record that the search found.
 const FOUND: &str = "##STATE:RECORD:##";
 /// Stands for the record that answers in place of one that goes.

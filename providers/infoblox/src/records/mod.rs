@@ -1,7 +1,6 @@
 //! Records mode: the address records of hosts in a zone that the grid serves itself, one object for each address.
 //!
-//! `wire.rs` has the shapes, `convert.rs` turns them into core's and back, with the claim in our extensible attribute or
-//! in the comment of an object that we made; `lower.rs` makes one call of one change, `write.rs` sends it. This file
+//! `wire.rs` has the shapes, `convert.rs` turns them into core's, with the claim that `claims` found; `lower.rs` makes one call of one change, `write.rs` sends it. This file
 //! reads.
 
 mod convert;
@@ -23,11 +22,6 @@ use crate::beneath::pattern;
 use crate::client::{BATCH, Request};
 use crate::provider::Infoblox;
 use crate::wire::ZONE_DELEGATED;
-
-/// Name of the extensible attribute, of type STRING, with the claim of a record. An operator defines it; we never do.
-pub(crate) const CLAIM: &str = "GslbBridgeClaim";
-/// The same with a challenge.
-pub(crate) const CHALLENGE: &str = "GslbBridgeChallenge";
 
 /// Hits of one kind that a batch may bring, as there is no paging in it: a record has some 25 values, of which a
 /// [reply is read up to a bound](crate::bounds). More are read page by page.
@@ -140,15 +134,19 @@ impl Infoblox {
     /// An empty search proves something only where the account sees a zone that holds the name.
     async fn confirm_zone(&self, name: &DomainName) -> Result<(), Failure> {
         let holders = std::iter::once(name.clone()).chain(above(name));
-        if self.sees_one_of(name, holders).await? {
-            return Ok(());
+        match self.sees_one_of(name, holders).await? {
+            true => Ok(()),
+            false => Err(self.no_zone(name)),
         }
+    }
+
+    pub(crate) fn no_zone(&self, name: &DomainName) -> Failure {
         let text = format!(
             "no authoritative zone in view {} of Infoblox at {} holds {name}, or it is not visible to the account; create it, set INFOBLOX_DNS_VIEW to the view that has it, or let the account read it",
             self.view(),
             self.client.grid().host()
         );
-        Err(Failure::last(ProviderError::Misconfigured { text }))
+        Failure::last(ProviderError::Misconfigured { text })
     }
 
     fn delegated(&self, zone: &DomainName) -> Failure {

@@ -70,10 +70,3 @@ pub(super) struct RecordObject {
     #[serde(default)]
     pub(super) extattrs: Option<Map<String, Value>>,
 }
-
-impl RecordObject {
-    /// The value of one of our attributes.
-    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        self.extattrs.as_ref()?.get(name)?.get("value")?.as_str()
-    }
-}

@@ -4,17 +4,15 @@ use gslb_core::change::Traced;
 use gslb_core::records::{HostRecord, ObservedHost, RecordChange};
 use gslb_provider_contract::{Disposition, ProviderError, Receipt};
 use reqwest::Method;
-use serde_json::Value;
 
-use super::convert::{Found, Mark};
+use super::convert::Found;
 use super::lower::{TooLong, create, edit, kind_of};
-use super::wire::RecordKind;
-use super::{CHALLENGE, CLAIM};
 use crate::answer::{Failure, Kind};
+use crate::claims::Mark;
 use crate::client::{BATCH, Request};
 use crate::provider::Infoblox;
 use crate::task::task_number;
-use crate::wire::{SCHEDULED_TASK, reference_of};
+use crate::wire::{SCHEDULED_TASK, written_record};
 
 impl Infoblox {
     /// Makes a change, if the host still is what it was planned for.
@@ -145,22 +143,6 @@ impl Infoblox {
         );
         Err(ProviderError::Uncertain { text, source: None })
     }
-
-    /// Whether an operator defined our attributes, both of them; asked before a record is made, and seldom.
-    async fn has_claims(&self) -> Result<bool, ProviderError> {
-        let now = (self.client.settings().clock)();
-        if let Some(known) = self.claims.known(now) {
-            return Ok(known);
-        }
-        let known = self.defines(CLAIM).await? && self.defines(CHALLENGE).await?;
-        self.claims.learn(known, now);
-        Ok(known)
-    }
-}
-
-/// The reference in the reply to a write of a record.
-fn written_record(reply: &Value) -> Option<&str> {
-    reference_of(reply, &[RecordKind::A.name(), RecordKind::Aaaa.name()])
 }
 
 fn object_of<'a>(change: &RecordChange, objects: &'a [Found]) -> Option<&'a Found> {

@@ -13,6 +13,7 @@ mod master;
 mod record;
 mod records;
 mod service;
+mod sets;
 mod stage;
 mod tls;
 mod views;

@@ -4,7 +4,7 @@ use gslb_provider_contract::Finding;
 
 use super::super::facts::{Attribute, Facts, Inside};
 use super::{listed, unread};
-use crate::records::{CHALLENGE, CLAIM};
+use crate::claims::{CHALLENGE, CLAIM};
 use crate::service::Restarts;
 use crate::swap::REVISION;
 

@@ -1,0 +1,183 @@
+//! One edit to one set of records: data that can be compared, stored, reviewed and replayed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::observed::{ObservedName, ObservedRecord, ObservedSet};
+use super::record_set::{RecordSet, SetKey};
+use super::rtype::RecordType;
+use crate::change::{Traced, content_id};
+use crate::changelog::{Action, Proposal};
+use crate::records::RecordClaim;
+
+/// One edit to one set. `before` is what was observed, so that a provider can refuse a stale edit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "camelCase")]
+pub enum SetChange {
+    /// There is no such set; make this.
+    Create {
+        /// The whole new set.
+        after: RecordSet,
+    },
+    /// The set is `before`; make it `after`.
+    Replace {
+        /// As observed.
+        before: RecordSet,
+        /// Of the same name and type.
+        after: RecordSet,
+    },
+    /// The set is `before`; remove it.
+    Delete {
+        /// As observed.
+        before: RecordSet,
+    },
+}
+
+impl SetChange {
+    /// The change that an entry of the log is about; nothing if it is about something else.
+    pub fn of(proposal: &Proposal) -> Option<Self> {
+        let read = |value: &Option<serde_json::Value>| serde_json::from_value(value.clone()?).ok();
+        match (proposal.action, read(&proposal.before), read(&proposal.after)) {
+            (Action::Create, None, Some(after)) => Some(Self::Create { after }),
+            (Action::Replace, Some(before), Some(after)) => Some(Self::Replace { before, after }),
+            (Action::Delete, Some(before), None) => Some(Self::Delete { before }),
+            (Action::Create | Action::Replace | Action::Delete | Action::Restart, _, _) => None,
+        }
+    }
+
+    /// What is done.
+    pub fn action(&self) -> Action {
+        match self {
+            Self::Create { .. } => Action::Create,
+            Self::Replace { .. } => Action::Replace,
+            Self::Delete { .. } => Action::Delete,
+        }
+    }
+
+    /// Name of this change by its content.
+    pub fn id(&self) -> String {
+        content_id(self)
+    }
+
+    /// What was observed.
+    pub fn before(&self) -> Option<&RecordSet> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Replace { before, .. } | Self::Delete { before } => Some(before),
+        }
+    }
+
+    /// What is to be written.
+    pub fn after(&self) -> Option<&RecordSet> {
+        match self {
+            Self::Create { after } | Self::Replace { after, .. } => Some(after),
+            Self::Delete { .. } => None,
+        }
+    }
+
+    /// The set that it is about.
+    pub fn key(&self) -> &SetKey {
+        match self {
+            Self::Create { after: set }
+            | Self::Replace { before: set, .. }
+            | Self::Delete { before: set } => &set.key,
+        }
+    }
+
+    fn found<'a>(&self, observed: &'a ObservedName) -> Option<&'a ObservedSet> {
+        observed.get(&self.key().rtype)
+    }
+}
+
+impl Traced for SetChange {
+    type Observed = ObservedName;
+
+    /// Whether the set still is what the change was planned for.
+    fn matches(&self, observed: &ObservedName) -> bool {
+        match (self.before(), self.found(observed)) {
+            (None, None) => true,
+            (Some(before), Some(found)) => found.data() == before.data && found.ttl() == before.ttl,
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+
+    fn shows_in(&self, observed: &ObservedName) -> bool {
+        match (self.after(), self.found(observed)) {
+            (None, None) => true,
+            (Some(after), Some(found)) => found.is(after),
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+}
+
+impl fmt::Display for SetChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self {
+            Self::Create { .. } => "create",
+            Self::Replace { .. } => "change",
+            Self::Delete { .. } => "delete",
+        };
+        write!(f, "{verb} {}", self.key())
+    }
+}
+
+/// A change that may be made. Only [`plan`](fn@super::plan::plan) makes one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovedSetChange {
+    change: SetChange,
+    claim: RecordClaim,
+    adopts: bool,
+}
+
+impl ApprovedSetChange {
+    /// `adopts`: records that nobody claims count as ours.
+    pub(super) fn new(change: SetChange, claim: RecordClaim, adopts: bool) -> Self {
+        Self { change, claim, adopts }
+    }
+
+    /// The change.
+    pub fn change(&self) -> &SetChange {
+        &self.change
+    }
+
+    /// The claim that each record gets which it makes or alters.
+    pub fn claim(&self) -> &RecordClaim {
+        &self.claim
+    }
+
+    /// Whether a record may be altered or removed by it.
+    pub fn may_touch(&self, record: &ObservedRecord) -> bool {
+        match &record.claim {
+            Some(claim) => *claim == self.claim,
+            None => self.adopts,
+        }
+    }
+
+    /// Whether nothing at the name forbids it any more than when it was planned: the set is as it was, what it alters or
+    /// removes is ours, and no alias stands beside other records (RFC 1034 §3.6.2).
+    pub fn is_allowed_at(&self, observed: &ObservedName) -> bool {
+        let key = self.change.key();
+        let beside = |rtype: &RecordType| *rtype != key.rtype;
+        let excluded = self.change.after().is_some()
+            && match key.rtype {
+                RecordType::Cname => observed.keys().any(beside),
+                RecordType::A | RecordType::Aaaa | RecordType::Ns | RecordType::Txt => {
+                    observed.contains_key(&RecordType::Cname)
+                }
+            };
+        let stays = |datum| {
+            let after = self.change.after();
+            after.is_some_and(|after| {
+                after.data.contains(datum)
+                    && self.change.before().is_some_and(|before| before.ttl == after.ttl)
+            })
+        };
+        let found = self.change.found(observed);
+        let ours = found.is_none_or(|found| {
+            found.held.is_none()
+                && found.records.iter().all(|(datum, record)| stays(datum) || self.may_touch(record))
+        });
+        self.change.matches(observed) && ours && !excluded
+    }
+}
