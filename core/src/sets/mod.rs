@@ -1,7 +1,7 @@
 //! Sets of records that somebody else decides about: external-dns asks, and this says what may be done.
 //!
 //! 1. [`rtype`], [`text`], [`record_set`]: what a set is. [`observed`]: what stands at a name, and whose it is.
-//! 2. [`request`]: what is asked for. [`mod@plan`]: which changes follow from it, in which order, and what is refused.
+//! 2. [`request`]: what is asked for. [`mod@plan`]: which changes follow from it, in which order; [`refusal`]: and what does not.
 //! 3. [`change`]: one change of one set. [`shrink`]: a listing that lost too much to be believed.
 //!
 //! Changes are planned for a set and not for a record, because that is what external-dns asks for and what it compares.
@@ -10,6 +10,7 @@ pub mod change;
 pub mod observed;
 pub mod plan;
 pub mod record_set;
+pub mod refusal;
 pub mod request;
 pub mod rtype;
 pub mod shrink;
@@ -22,8 +23,9 @@ mod tests;
 
 pub use change::{ApprovedSetChange, SetChange};
 pub use observed::{ObservedName, ObservedRecord, ObservedSet, ObservedSets};
-pub use plan::{SetPlan, SetPolicy, SetRefusal, Step, plan};
+pub use plan::{SetPlan, SetPolicy, Step, plan};
 pub use record_set::{BadSet, Datum, Glue, RecordSet, SetKey};
+pub use refusal::SetRefusal;
 pub use request::{SetRequest, Wish, Wishes, follow_servers, names_of};
 pub use rtype::{OtherType, RecordType};
 pub use shrink::{Loss, Told};

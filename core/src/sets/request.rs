@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::observed::{ObservedName, ObservedSets};
-use super::plan::SetRefusal;
 use super::record_set::{Datum, Glue, RecordSet, SetKey};
+use super::refusal::SetRefusal;
 use super::rtype::RecordType;
 use crate::name::DomainName;
 use crate::records::RecordClaim;
