@@ -83,16 +83,6 @@ pub(crate) enum Need {
     Wait(Timestamp),
 }
 
-impl Need {
-    /// When to look again.
-    pub(crate) fn until(self) -> Option<Timestamp> {
-        match self {
-            Self::Wait(until) => Some(until),
-            Self::Nothing | Self::Write => None,
-        }
-    }
-}
-
 /// What was written last, by kind of write and object.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {

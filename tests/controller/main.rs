@@ -28,6 +28,7 @@ mod records;
 mod records_fleet;
 mod references;
 mod rest;
+mod telling;
 mod tenancy;
 mod world;
 mod zone_approval;
