@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::group::Group;
 use gslb_core::name::GeoTag;
-use gslb_core::peer::ToldState;
+use gslb_core::peer::Tier;
 use gslb_core::publication::{HostReport, Publication};
 use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
 use gslb_crds::{Gslb, GslbStatus, LegacyGslb};
@@ -235,7 +235,7 @@ fn worst_told(context: &Context, publication: &Publication) -> BTreeMap<GeoTag, 
             if told.state > entry.0.state {
                 entry.0 = *told;
             }
-            if told.state != ToldState::NoTargets {
+            if peer.sight.tier != Tier::Down {
                 entry.1.extend(addresses);
             }
         }
