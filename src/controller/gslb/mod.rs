@@ -61,8 +61,9 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
         return Ok(Action::await_change());
     }
     if gslb.metadata.deletion_timestamp.is_some() && !has_records(context, gslb) {
-        if !are_left_behind(context, gslb) {
-            leave(pass, gslb);
+        match are_left_behind(context, gslb) {
+            true => tell_left(context, gslb),
+            false => leave(pass, gslb),
         }
         return Ok(Action::await_change());
     }
@@ -117,6 +118,16 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
 /// Whether its records were left to go on without it.
 fn are_left_behind(context: &Context, gslb: Served<'_>) -> bool {
     context.endpoints.get(&gslb.key()).is_some_and(|facts| facts.owner.is_none() && facts.marked)
+}
+
+/// The end of a Gslb whose records were taken from it: what its status said goes on being answered, and is not true any
+/// more. The records belong to nobody until another one of its name is made.
+fn tell_left(context: &Context, gslb: Served<'_>) {
+    let message = format!(
+        "it is deleted, and DNSEndpoint {} was left to go on without it, so its records follow nothing any more; delete that DNSEndpoint to end the answers, or make a Gslb of this name once the finalizers of this one are removed",
+        gslb.key()
+    );
+    report::retired(context, gslb, Condition::bad(ConditionKind::Ready, "RecordsLeft", message), true);
 }
 
 /// The end of a Gslb that a finalizer of somebody else holds: its records are gone and must not come back. Its hosts are
