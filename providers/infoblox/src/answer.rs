@@ -51,12 +51,11 @@ impl Answer {
     /// Whether the grid's API wrote it, and so looked at the credential, and not a web server, a candidate, a gateway or
     /// a proxy before it, which may speak JSON too.
     pub(crate) fn is_from_wapi(&self) -> bool {
+        let Some(json) = &self.json else { return false };
         match self.status.as_u16() {
-            200..=299 => self.is_success(),
-            400 | 404 => {
-                let body = self.json.as_ref().and_then(|json| ErrorBody::deserialize(json).ok());
-                body.is_some_and(|body| body.error.is_some() && (body.code.is_some() || body.text.is_some()))
-            }
+            // Nobody else begins a session of that name.
+            200..=299 => self.is_success() && (self.session.is_some() || is_wapi_reply(json)),
+            400 | 404 => ErrorBody::deserialize(json).is_ok_and(|body| body.is_complete()),
             _ => false,
         }
     }
@@ -286,6 +285,21 @@ fn client_error(grid: &GridAddress, secrets: &Secrets, answer: &Answer) -> Failu
     let duplicate = text.starts_with("Duplicate object") || text.contains("already exists");
     let kind = if duplicate { Kind::Duplicate } else { Kind::Final };
     Failure { kind, error: ProviderError::Refused { text: said } }
+}
+
+/// Whether JSON has the shape of a success (reference.md §2): objects that were found, or results of a batch; a reference;
+/// an object, a page of a search or a schema.
+fn is_wapi_reply(json: &Value) -> bool {
+    match json {
+        Value::Array(results) => !results.iter().any(|result| result.is_number() || result.is_boolean()),
+        Value::String(reference) => reference.contains('/') && reference.contains(':'),
+        Value::Object(object) => {
+            ["_ref", "result", "requested_version", "supported_versions", "supported_objects"]
+                .iter()
+                .any(|key| object.contains_key(*key))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn not_json_error(grid: &GridAddress, secrets: &Secrets, answer: &Answer) -> Failure {

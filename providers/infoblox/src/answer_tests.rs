@@ -144,11 +144,22 @@ fn only_what_the_api_itself_says_proves_a_credential() {
     let cases = [
         (200, "[]", true),
         (201, r#""zone_delegated/x:y/default""#, true),
+        (200, r#"{"result": [], "next_page_id": "789c"}"#, true),
+        (200, r#"{"requested_version": "2.12.3", "supported_objects": ["record:a"]}"#, true),
+        (200, r#"[["record:a/x:y/default"], [], {"_ref": "record:a/x:y/default"}]"#, true),
         (200, "<html></html>", false),
+        (200, r#"{"message": "ok"}"#, false),
+        (200, r#"{"status": 200, "error": null}"#, false),
+        (200, r#""OK""#, false),
+        (200, "[1, 2]", false),
+        (200, "true", false),
+        (200, "null", false),
         (400, error, true),
         (404, error, true),
         (404, r#"{"message": "no Route matched"}"#, false),
         (400, r#"{"Error": "bad request"}"#, false),
+        (400, r#"{"Error": "bad request", "code": "400", "text": "bad request"}"#, false),
+        (404, r#"{"code": "Client.Ibap.Data", "text": "Not found"}"#, false),
         (429, r#"{"message": "API rate limit exceeded"}"#, false),
         (429, error, false),
         (403, error, false),
@@ -159,4 +170,16 @@ fn only_what_the_api_itself_says_proves_a_credential() {
     for (status, body, proves) in cases {
         assert_eq!(answer(status, "application/json", body).is_from_wapi(), proves, "{status} {body}");
     }
+}
+
+#[test]
+fn a_session_of_the_grid_proves_a_credential_whatever_the_json_that_brought_it() {
+    let with = |status: u16| Answer {
+        session: Some(HeaderValue::from_static("ibapauth=x")),
+        ..answer(status, "application/json", "{}")
+    };
+    assert_eq!(
+        [200, 401, 403, 404, 502].map(|status| with(status).is_from_wapi()),
+        [true, false, false, false, false]
+    );
 }

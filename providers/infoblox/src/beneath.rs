@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::absence::above;
 use crate::answer::{Failure, Kind};
 use crate::client::{BATCH, Request};
-use crate::paging::Hits;
+use crate::paging::{Gathered, Search};
 use crate::provider::Infoblox;
 use crate::wire::ZONE_DELEGATED;
 
@@ -58,14 +58,13 @@ const MOST_IN_BATCH: i64 = 100;
 const MOST_HOSTS_IN_BATCH: i64 = 300;
 /// Objects of one kind that are read: enough to know that nobody wants to lose them. No outside reference.
 const MOST_OBJECTS: usize = 5000;
+/// Objects on one page, of which a name is read, or a host's name and its aliases: some 500 bytes each.
+const ON_PAGE: usize = 500;
 /// Kinds that are read at once; the client sends no more anyway.
 const AT_ONCE: usize = 4;
 
-/// The names of the hits of one kind, and whether there are more.
-struct Found {
-    objects: BTreeSet<String>,
-    more: bool,
-}
+/// The names of the hits of one kind.
+type Names = Gathered<BTreeSet<String>>;
 
 impl Infoblox {
     /// What stands at and beneath the name, of all [`KINDS`].
@@ -89,7 +88,10 @@ impl Infoblox {
                         self.unexpected("answered a batch of searches with another number of results")
                     );
                 }
-                let objects = found.iter().zip(KINDS).flat_map(|(hits, kind)| named(hits, kind));
+                let objects = found
+                    .iter()
+                    .zip(KINDS)
+                    .flat_map(|(hits, kind)| hits.iter().map(move |hit| name_of(hit, kind)));
                 let hosts = found.iter().skip(KINDS.len()).flatten();
                 Ok((objects.chain(hosts.flat_map(|host| aliases(host, zone))).collect(), false))
             }
@@ -102,40 +104,42 @@ impl Infoblox {
 
     async fn look_kind_by_kind(&self, zone: &DomainName) -> Result<(BTreeSet<String>, bool), Failure> {
         let reads = KINDS.map(|kind| self.look_for(zone, kind));
-        let mut found: Vec<Found> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+        let mut found: Vec<Names> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
         let reads = above(zone).map(|holder| self.look_for_aliases(zone, holder));
-        let aliases: Vec<Found> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+        let aliases: Vec<Names> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
         found.extend(aliases);
-        let more = found.iter().any(|hits| hits.more);
-        Ok((found.into_iter().flat_map(|hits| hits.objects).collect(), more))
+        let more = found.iter().any(|names| names.more);
+        Ok((found.into_iter().flat_map(|names| names.made).collect(), more))
     }
 
-    async fn look_for(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Found, Failure> {
-        let (kind_name, field) = kind;
+    async fn look_for(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Names, Failure> {
+        let (name, field) = kind;
         let (key, pattern) = (format!("{field}~"), pattern(zone));
         let criteria = [(key.as_str(), pattern.as_str()), ("view", self.view()), ("_return_fields", field)];
-        let hits = self.hits(zone, kind_name, &criteria, MOST_OBJECTS).await?;
-        Ok(Found { objects: named(&hits.objects, kind).into_iter().collect(), more: hits.more })
+        let search = Search { kind: name, criteria: &criteria, on_page: ON_PAGE, most: MOST_OBJECTS };
+        self.names(zone, search, |hit| vec![name_of(hit, kind)]).await
     }
 
-    async fn look_for_aliases(&self, zone: &DomainName, holder: DomainName) -> Result<Found, Failure> {
+    async fn look_for_aliases(&self, zone: &DomainName, holder: DomainName) -> Result<Names, Failure> {
         let criteria = [("zone", holder.as_str()), ("view", self.view()), ("_return_fields", "name,aliases")];
-        let hits = self.hits(zone, HOST, &criteria, MOST_HOSTS).await?;
-        let objects = hits.objects.iter().flat_map(|host| aliases(host, zone)).collect();
-        Ok(Found { objects, more: hits.more })
+        let search = Search { kind: HOST, criteria: &criteria, on_page: ON_PAGE, most: MOST_HOSTS };
+        self.names(zone, search, |host| aliases(host, zone)).await
     }
 
-    async fn hits(
+    async fn names(
         &self,
         zone: &DomainName,
-        kind: &str,
-        criteria: &[(&str, &str)],
-        most: usize,
-    ) -> Result<Hits, Failure> {
-        match self.search(kind, criteria, most).await {
+        search: Search<'_>,
+        names: impl Fn(&Value) -> Vec<String>,
+    ) -> Result<Names, Failure> {
+        let add = |made: &mut BTreeSet<String>, page: Vec<Value>| {
+            made.extend(page.iter().flat_map(&names));
+            Ok(())
+        };
+        match self.gather(search, add).await {
             // This version has no objects of that kind.
-            Err(failure) if is_unknown_kind(&failure, kind) => Ok(Hits { objects: vec![], more: false }),
-            outcome => outcome.map_err(|failure| unreadable(zone, kind, failure)),
+            Err(failure) if is_unknown_kind(&failure, search.kind) => Ok(Names::default()),
+            outcome => outcome.map_err(|failure| unreadable(zone, search.kind, failure)),
         }
     }
 }
@@ -178,9 +182,8 @@ pub(crate) fn pattern(zone: &DomainName) -> String {
     format!(r"(^|\.){}$", zone.as_str().replace('.', r"\."))
 }
 
-fn named(hits: &[Value], (kind, field): (&str, &str)) -> Vec<String> {
-    let name = |hit: &Value| hit.get(field).and_then(Value::as_str).unwrap_or("without a name").to_owned();
-    hits.iter().map(|hit| described(kind, &name(hit))).collect()
+fn name_of(hit: &Value, (kind, field): (&str, &str)) -> String {
+    described(kind, hit.get(field).and_then(Value::as_str).unwrap_or("without a name"))
 }
 
 fn described(kind: &str, name: &str) -> String {

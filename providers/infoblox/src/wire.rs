@@ -128,6 +128,15 @@ pub(crate) struct ErrorBody {
     pub(crate) error: Option<String>,
 }
 
+impl ErrorBody {
+    /// Whether it is all that a grid says of an error (reference.md §6.1). Others have a `code` or an `Error`, too.
+    pub(crate) fn is_complete(&self) -> bool {
+        let begins =
+            |text: &Option<String>, with: &str| text.as_deref().is_some_and(|text| text.starts_with(with));
+        self.text.is_some() && begins(&self.error, "AdmCon") && begins(&self.code, "Client.Ibap")
+    }
+}
+
 /// The reference in the reply to a write of a delegation: that of the zone or of a task; everything else is no reply to a
 /// write of ours.
 pub(crate) fn written_reference(reply: &Value) -> Option<&str> {

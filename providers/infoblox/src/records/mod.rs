@@ -20,14 +20,27 @@ use crate::absence::above;
 use crate::answer::{Failure, Kind};
 use crate::beneath::pattern;
 use crate::client::{BATCH, Request};
+use crate::paging::Search;
 use crate::provider::Infoblox;
 use crate::wire::ZONE_DELEGATED;
 
-/// Hits of one kind that a batch may bring, as there is no paging in it: a record has some 25 values, of which a
-/// [reply is read up to a bound](crate::bounds). More are read page by page.
+/// Hits of one kind that a batch may bring, as there is no paging in it. An address record with half a dozen attributes
+/// has some 45 values, and a batch has two kinds of them; a [reply is read up to a bound](crate::bounds). More are read
+/// page by page.
 const MOST_IN_BATCH: i64 = 180;
+/// Objects on one page. It is read whole if each has a full comment and half a dozen full attributes, 4 kilobytes and 45
+/// values.
+const ON_PAGE: usize = 200;
 /// Objects of one kind: more records than a fleet has hosts. No outside reference.
 const MOST_OBJECTS: usize = 50_000;
+
+/// What was read of a zone.
+#[derive(Debug, Default)]
+struct Seen {
+    hosts: ZoneRecords,
+    /// Anything, if only under a name that no host has.
+    any: bool,
+}
 
 /// Which names are read.
 #[derive(Debug, Clone, Copy)]
@@ -38,27 +51,40 @@ enum Names<'a> {
     Within(&'a DomainName),
 }
 
+impl Seen {
+    fn merge(&mut self, other: Self) {
+        self.any |= other.any;
+        for (host, found) in other.hosts {
+            let at = self.hosts.entry(host).or_default();
+            at.records.extend(found.records);
+            at.obstacles.extend(found.obstacles);
+        }
+    }
+}
+
 impl Infoblox {
     /// All hosts at and beneath the zone's name.
     pub(crate) async fn read_records(&self, scope: &Scope) -> Result<ZoneRecords, Failure> {
         let zone = &scope.zone;
-        let found = match self.client.read_all(&batch(Names::Within(zone), self.view())).await {
-            Ok(reply) => self.kinds(reply)?,
+        let (seen, delegated) = match self.client.read_all(&batch(Names::Within(zone), self.view())).await {
+            Ok(reply) => {
+                let (found, delegated) = self.kinds(reply)?;
+                (self.seen(&found)?, delegated)
+            }
             // More hits than a search may have, or larger ones: they are read page by page.
             Err(
                 Failure { error: ProviderError::Refused { .. }, .. } | Failure { kind: Kind::TooLarge, .. },
             ) => self.read_pages(zone).await?,
             Err(failure) => return Err(failure),
         };
-        let (records, delegated) = found;
         if delegated {
             return Err(self.delegated(zone));
         }
-        match records.is_empty() {
-            true => self.confirm_zone(zone).await?,
-            false => self.absences.forget(zone),
+        match seen.any {
+            false => self.confirm_zone(zone).await?,
+            true => self.absences.forget(zone),
         }
-        self.by_host(records)
+        Ok(seen.hosts)
     }
 
     /// One host, and its objects as the grid has them.
@@ -68,30 +94,30 @@ impl Infoblox {
         if found.is_empty() {
             self.confirm_zone(host).await?;
         }
-        let observed = self.by_host(found.clone())?.remove(host).unwrap_or_default();
+        let observed = self.seen(&found)?.hosts.remove(host).unwrap_or_default();
         Ok((observed, found))
     }
 
     /// The objects that a batch found, and whether a delegation of that name is among them.
     fn kinds(&self, reply: Value) -> Result<(Vec<Found>, bool), Failure> {
-        let results: Vec<Vec<Value>> = self.parse(reply)?;
-        let [records @ .., delegations] = results.as_slice() else {
+        let mut records: Vec<Vec<Value>> = self.parse(reply)?;
+        let Some(delegations) = records.pop() else {
             return Err(self.unexpected("answered a batch of searches with nothing"));
         };
         if records.len() != KINDS.len() {
             return Err(self.unexpected("answered a batch of searches with another number of results"));
         }
         let mut found = Vec::new();
-        for (kind, hits) in KINDS.iter().zip(records) {
+        for (kind, hits) in KINDS.into_iter().zip(records) {
             for hit in hits {
-                found.push(self.found(*kind, hit)?);
+                found.push(self.found(kind, hit)?);
             }
         }
         Ok((found, !delegations.is_empty()))
     }
 
-    fn found(&self, kind: RecordKind, hit: &Value) -> Result<Found, Failure> {
-        let object = self.parse(hit.clone())?;
+    fn found(&self, kind: RecordKind, hit: Value) -> Result<Found, Failure> {
+        let object = self.parse(hit)?;
         let found = Found { kind, object };
         // Case and view are the search's; anything else would be another grid's rule.
         match found.object.view == self.view() || kind == RecordKind::Host {
@@ -100,35 +126,40 @@ impl Infoblox {
         }
     }
 
-    async fn read_pages(&self, zone: &DomainName) -> Result<(Vec<Found>, bool), Failure> {
-        let mut found = Vec::new();
+    async fn read_pages(&self, zone: &DomainName) -> Result<(Seen, bool), Failure> {
+        let (mut all, name) = (Seen::default(), pattern(zone));
         for kind in KINDS {
-            let name = pattern(zone);
             let criteria =
                 [("name~", name.as_str()), ("view", self.view()), ("_return_fields", kind.fields())];
-            for hit in self.all_of(kind.name(), &criteria, MOST_OBJECTS).await? {
-                found.push(self.found(kind, &hit)?);
-            }
+            let search =
+                Search { kind: kind.name(), criteria: &criteria, on_page: ON_PAGE, most: MOST_OBJECTS };
+            let add = |seen: &mut Seen, page: Vec<Value>| {
+                page.into_iter().try_for_each(|hit| self.add(seen, &self.found(kind, hit)?))
+            };
+            all.merge(self.gather_all(search, add).await?);
         }
-        Ok((found, self.look_up(zone).await?.is_some()))
+        Ok((all, self.look_up(zone).await?.is_some()))
     }
 
-    fn by_host(&self, found: Vec<Found>) -> Result<ZoneRecords, Failure> {
-        let mut hosts = ZoneRecords::new();
-        for found in found {
-            let unreadable = |problem: String| self.unexpected(&problem);
-            // What others call their records is theirs: no Gslb has such a host.
-            let Some(host) = found.host() else { continue };
-            let at = hosts.entry(host.clone()).or_default();
-            match found.obstacle(&self.client.secrets) {
-                Some(obstacle) => drop(at.obstacles.insert(obstacle)),
-                None => {
-                    let record = found.record(host).map_err(unreadable)?;
-                    at.records.insert(record.address, record);
-                }
+    fn seen(&self, found: &[Found]) -> Result<Seen, Failure> {
+        let mut seen = Seen::default();
+        found.iter().try_for_each(|found| self.add(&mut seen, found))?;
+        Ok(seen)
+    }
+
+    fn add(&self, seen: &mut Seen, found: &Found) -> Result<(), Failure> {
+        seen.any = true;
+        // What others call their records is theirs: no Gslb has such a host.
+        let Some(host) = found.host() else { return Ok(()) };
+        let at = seen.hosts.entry(host.clone()).or_default();
+        match found.obstacle(&self.client.secrets) {
+            Some(obstacle) => drop(at.obstacles.insert(obstacle)),
+            None => {
+                let record = found.record(host).map_err(|problem| self.unexpected(&problem))?;
+                at.records.insert(record.address, record);
             }
         }
-        Ok(hosts)
+        Ok(())
     }
 
     /// An empty search proves something only where the account sees a zone that holds the name.

@@ -23,15 +23,17 @@ use serde_json::{Value, json};
 use self::convert::{Found, observed};
 use self::wire::{KINDS, SetKind};
 use crate::absence::above;
-use crate::answer::Failure;
+use crate::answer::{Failure, Kind};
 use crate::beneath::pattern;
 use crate::client::{BATCH, IN_FLIGHT, Request};
-use crate::paging::Page;
+use crate::paging::Search;
 use crate::provider::Infoblox;
 use crate::wire::{RETURN_FIELDS, ZONE_AUTH, ZONE_DELEGATED, ZoneAuth};
 
 /// Objects of one kind. No outside reference.
 const MOST_OBJECTS: usize = 200_000;
+/// Objects on one page. A text of 4 kilobytes and half a dozen attributes stay within what is read of it.
+const ON_PAGE: usize = 200;
 /// Names whose sets are read with one request, each with a search for every kind. No outside reference.
 const NAMES_AT_ONCE: usize = 8;
 /// Hits of one kind at one name.
@@ -78,30 +80,32 @@ impl Infoblox {
     /// Each page is reduced to what counts before the next one is read.
     async fn read_kind(&self, kind: SetKind, domain: &DomainName) -> Result<ObservedSets, Failure> {
         let (pattern, fields) = (pattern(domain), kind.fields());
-        let mut sets = ObservedSets::new();
-        let see = |page: Page| {
-            if page.is_first {
-                sets.clear();
-            }
-            let found: Vec<Found> =
-                page.objects.into_iter().map(|hit| self.record(kind, hit)).collect::<Result<_, _>>()?;
-            merge(&mut sets, observed(found, &self.client.secrets));
-            Ok(())
-        };
         let criteria =
             [("name~", pattern.as_str()), ("view", self.view()), ("_return_fields", fields.as_str())];
-        match self.each_page(kind.object(), &criteria, MOST_OBJECTS, see).await? {
-            false => Ok(sets),
-            true => Err(self.too_many(kind.object(), MOST_OBJECTS)),
-        }
+        let search =
+            Search { kind: kind.object(), criteria: &criteria, on_page: ON_PAGE, most: MOST_OBJECTS };
+        let add = |sets: &mut ObservedSets, page: Vec<Value>| {
+            let found: Vec<Found> =
+                page.into_iter().map(|hit| self.record(kind, hit)).collect::<Result<_, _>>()?;
+            merge(sets, observed(found, &self.client.secrets));
+            Ok(())
+        };
+        self.gather_all(search, add).await
     }
 
     async fn read_zones(&self, domain: &DomainName) -> Result<Vec<Found>, Failure> {
         let pattern = pattern(domain);
         let criteria =
             [("fqdn~", pattern.as_str()), ("view", self.view()), ("_return_fields", RETURN_FIELDS)];
-        let hits = self.all_of(ZONE_DELEGATED, &criteria, MOST_OBJECTS).await?;
-        hits.into_iter().map(|hit| Ok(Found::Zone(self.parse(hit)?))).collect()
+        let search =
+            Search { kind: ZONE_DELEGATED, criteria: &criteria, on_page: ON_PAGE, most: MOST_OBJECTS };
+        let add = |zones: &mut Vec<Found>, page: Vec<Value>| {
+            page.into_iter().try_for_each(|hit| {
+                zones.push(Found::Zone(self.parse(hit)?));
+                Ok(())
+            })
+        };
+        self.gather_all(search, add).await
     }
 
     fn record(&self, kind: SetKind, hit: Value) -> Result<Found, Failure> {
@@ -123,13 +127,27 @@ impl Infoblox {
     async fn read_names(&self, names: &BTreeSet<DomainName>) -> Result<Vec<Found>, Failure> {
         let names: Vec<_> = names.iter().cloned().collect();
         let chunks: Vec<Vec<DomainName>> = names.chunks(NAMES_AT_ONCE).map(<[_]>::to_vec).collect();
-        let reads = chunks.into_iter().map(|chunk| self.read_chunk(chunk));
+        let reads = chunks.into_iter().map(|chunk| self.read_few(chunk));
         let found: Vec<Vec<Found>> = stream::iter(reads).buffer_unordered(IN_FLIGHT).try_collect().await?;
         Ok(found.into_iter().flatten().collect())
     }
 
-    async fn read_chunk(&self, names: Vec<DomainName>) -> Result<Vec<Found>, Failure> {
-        let reply = self.client.read_all(&searches(&names, self.view())).await?;
+    /// Together, or one by one where that is more than is read of a reply.
+    async fn read_few(&self, names: Vec<DomainName>) -> Result<Vec<Found>, Failure> {
+        match self.read_chunk(&names).await {
+            Err(Failure { kind: Kind::TooLarge, .. }) if names.len() > 1 => {
+                let mut found = Vec::new();
+                for name in &names {
+                    found.extend(self.read_chunk(std::slice::from_ref(name)).await?);
+                }
+                Ok(found)
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn read_chunk(&self, names: &[DomainName]) -> Result<Vec<Found>, Failure> {
+        let reply = self.client.read_all(&searches(names, self.view())).await?;
         let results: Vec<Vec<Value>> = self.parse(reply)?;
         let each = KINDS.len() + 1;
         if results.len() != names.len() * each {
@@ -148,7 +166,7 @@ impl Infoblox {
                 found.push(Found::Zone(self.parse(hit)?));
             }
             if found.len() == before {
-                self.confirm_holder(&name).await?;
+                self.confirm_holder(name).await?;
             }
         }
         Ok(found)

@@ -117,6 +117,22 @@ async fn more_than_a_batch_may_bring_is_read_page_by_page() {
     assert_eq!(pages, 2);
 }
 
+/// Hosts cannot be searched for by alias, so all of the zones around are read.
+#[tokio::test]
+async fn aliases_are_found_among_thousands_of_hosts_with_many_of_them() {
+    let on = OnGrid::new();
+    let address = json!([{"ipv4addr": "192.0.2.2"}, {"ipv4addr": "192.0.2.3"}]);
+    for number in 0..2_000 {
+        let mut aliases: Vec<_> = (0..40).map(|alias| format!("a{alias}.h{number}.example.com")).collect();
+        if number == 1_999 {
+            aliases.push("www.cloud.example.com".to_owned());
+        }
+        let name = format!("h{number}.example.com");
+        on.add("record:host", json!({"name": name, "ipv4addrs": address, "aliases": aliases}));
+    }
+    assert_eq!(on.beneath().await.unwrap(), found(&["alias of record:host www.cloud.example.com"]));
+}
+
 #[tokio::test]
 async fn what_could_not_be_read_is_never_nothing() {
     let may_not = "Read permission for the zone 'example.com' is required for this operation.";

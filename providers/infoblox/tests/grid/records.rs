@@ -214,26 +214,70 @@ async fn a_large_zone_is_read_page_by_page_and_whole() {
     assert_eq!(on.provider.records(&scope()).await.unwrap().len(), 1100);
 }
 
-/// A reply is read up to a bound, and an object has as many attributes as the DNS team likes.
-#[tokio::test]
-async fn a_zone_of_records_with_many_attributes_is_read_whole() {
-    let on = OnGrid::new();
-    let names: Vec<_> = (0..20).map(|number| format!("Attribute{number:02}")).collect();
+/// Address records as large as one gets, every field and so many attributes of 255 characters in each.
+fn add_fat(on: &OnGrid, count: usize, attributes: usize) {
+    let names: Vec<_> =
+        (0..attributes).map(|number| format!("Attribute of the DNS team {number:02}")).collect();
     on.grid.edit(|admin| {
         for name in &names {
             admin.create("extensibleattributedef", json!({"name": name, "type": "STRING"})).unwrap();
         }
         let attributes: serde_json::Map<_, _> =
-            names.iter().map(|name| (name.clone(), json!({"value": "v".repeat(60)}))).collect();
-        for number in 0..700 {
+            names.iter().map(|name| (name.clone(), json!({"value": "v".repeat(255)}))).collect();
+        for number in 0..count {
             let record = json!({
                 "name": format!("app-{number}.cloud.example.com"), "ipv4addr": "192.0.2.80", "ttl": 30,
-                "comment": "c".repeat(256), "extattrs": attributes,
+                "use_ttl": true, "disable": false, "comment": "ä".repeat(256), "extattrs": attributes,
             });
             admin.create("record:a", record).unwrap();
         }
     });
-    assert_eq!(on.provider.records(&scope()).await.unwrap().len(), 700);
+}
+
+/// The sizes of the pages that were asked for, in order.
+fn page_sizes(on: &OnGrid) -> Vec<String> {
+    let size = |entry: &gslb_mocks::wapi::Entry| {
+        let (_, rest) = entry.uri.split_once("record:a?")?;
+        Some(rest.split_once("_paging=1")?.1.rsplit_once("_max_results=")?.1.to_owned())
+    };
+    on.grid.journal().entries().iter().filter_map(size).collect()
+}
+
+/// A reply is read up to a bound, and an object has as many attributes as the DNS team likes.
+#[tokio::test]
+async fn thousands_of_records_with_full_comments_and_attributes_are_read_in_pages_that_fit_at_once() {
+    let on = OnGrid::new();
+    add_fat(&on, 2_000, 6);
+    assert_eq!(on.provider.records(&scope()).await.unwrap().len(), 2_000);
+    assert_eq!(page_sizes(&on), ["200"]);
+    let pages = on.grid.journal().count(|entry| entry.uri.contains("record:a?_page_id="));
+    assert_eq!(pages, 2_000 / 200 - 1);
+}
+
+#[tokio::test]
+async fn records_that_are_larger_than_that_are_read_in_smaller_pages() {
+    let on = OnGrid::new();
+    add_fat(&on, 300, 60);
+    assert_eq!(on.provider.records(&scope()).await.unwrap().len(), 300);
+    assert_eq!(page_sizes(&on), ["200", "100", "50", "25"]);
+}
+
+/// A batch has no pages, and too few records to be refused may be too large.
+#[tokio::test]
+async fn a_batch_whose_answer_is_too_large_is_asked_for_page_by_page() {
+    let on = OnGrid::new();
+    add_fat(&on, 170, 30);
+    assert_eq!(on.provider.records(&scope()).await.unwrap().len(), 170);
+    assert_eq!(page_sizes(&on), ["200", "100", "50"]);
+}
+
+#[tokio::test]
+async fn an_object_that_is_too_large_by_itself_ends_the_read_after_a_handful_of_tries() {
+    let on = OnGrid::new();
+    add_fat(&on, 1, 3_600);
+    let failed = on.provider.records(&scope()).await.unwrap_err();
+    assert_eq!(failed.reason(), "UnexpectedAnswer");
+    assert_eq!(page_sizes(&on), ["200", "100", "50", "25", "20"]);
 }
 
 /// The grid's reference is its word.

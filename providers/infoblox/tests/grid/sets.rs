@@ -316,6 +316,23 @@ async fn a_listing_is_complete_or_an_error() {
     fresh.read_sets(&[domain()].into()).await.unwrap_err();
 }
 
+/// A reply is read up to a bound.
+#[tokio::test]
+async fn names_that_hold_too_much_to_be_read_together_are_read_one_by_one() {
+    let on = OnGrid::new();
+    let name = |number: usize| DomainName::parse(&format!("h{number}.example.com")).unwrap();
+    on.grid.edit(|admin| {
+        for (host, address) in (0..4).flat_map(|host| (1..=200).map(move |address| (host, address))) {
+            let record = json!({"name": name(host), "view": "default", "ipv4addr": format!("192.0.2.{address}"),
+                "ttl": 30, "use_ttl": true, "comment": "ä".repeat(256)});
+            admin.create("record:a", record).unwrap();
+        }
+    });
+    let found = on.provider.read_sets(&(0..4).map(name).collect()).await.unwrap();
+    let records = found.values().flat_map(|sets| sets.values()).map(|set| set.records.len());
+    assert_eq!(records.collect::<Vec<_>>(), [200; 4]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_taken_over_gets_our_claim_when_it_changes() {
     let on = with_attributes();
