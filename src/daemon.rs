@@ -27,6 +27,7 @@ use crate::controller::records::wants::Records;
 use crate::controller::registry::Registry;
 use crate::controller::run::{Start, run as follow};
 use crate::controller::slices::Slices;
+use crate::controller::statuses::Statuses;
 use crate::controller::write::Writer;
 use crate::health::{self, Pages, Progress, Readiness};
 use crate::metrics::Metrics;
@@ -164,6 +165,7 @@ async fn start(
         questions: Arc::clone(&questions),
         writer: Writer::default(),
         ingress_writes: IngressWrites::default(),
+        statuses: Statuses::default(),
         addresses: std::sync::Mutex::default(),
         migrations: std::sync::Mutex::default(),
         metrics,

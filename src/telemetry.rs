@@ -50,6 +50,9 @@ use crate::config::{LogFormat, LogLevel, LogSettings};
 
 /// Targets of our own crates start like this.
 const OURS: &str = "gslb_";
+/// Logs each answer of the Kubernetes API with a 5xx as an ERROR, also one that is expected. Whoever made the call tells
+/// what failed, of which object, and how much that matters.
+const KUBE_CALLS: &str = "kube_client::client::builder";
 
 /// Installs the log of the process.
 ///
@@ -107,7 +110,8 @@ fn filter(level: LogLevel) -> Targets {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    Targets::new().with_default(level.min(LevelFilter::WARN)).with_target(OURS, level)
+    let libraries = level.min(LevelFilter::WARN);
+    Targets::new().with_default(libraries).with_target(KUBE_CALLS, LevelFilter::OFF).with_target(OURS, level)
 }
 
 /// Formats an event as k8gb does: `level`, `time`, `message`, `caller`, then all fields at the top.
@@ -282,6 +286,14 @@ mod tests {
         let lines = json_lines(LogLevel::Info, || tracing::warn!(level = "info", time = 0, "Look."));
         assert_eq!(lines[0]["level"], json!("warn"));
         assert!(lines[0]["time"].is_string());
+    }
+
+    #[test]
+    fn an_answer_of_the_kubernetes_api_is_no_error_by_itself() {
+        for level in [LogLevel::Error, LogLevel::Trace] {
+            assert!(!filter(level).would_enable(KUBE_CALLS, &Level::ERROR));
+            assert!(filter(level).would_enable("kube_client::client", &Level::ERROR));
+        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ async fn tell(pass: &Pass, key: &Key, ingress: &Annotated, note: Option<(&str, S
                 uid: Some(ingress.uid.clone()),
                 ..ObjectReference::default()
             };
-            announcer.warn((WHAT, key.clone()), reason, note, &object).await;
+            announcer.warn((WHAT, key.clone()), reason, note, &object);
         }
     }
 }

@@ -8,26 +8,17 @@ use gslb_core::condition::{Condition, ConditionKind, Truth, transition_time};
 use gslb_core::publication::{NO_HOSTS, WITH_WARNINGS};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::api::events;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self, MicroTime, ObjectMeta, Time};
-use kube::api::PostParams;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self, Time};
+use kube::Client;
 use kube::runtime::events::{Event, EventType};
-use kube::{Api, Client};
 
-use super::cache::{Chain, Key};
+use super::cache::Key;
+use super::events::Events;
 use super::write::Fingerprint;
-use crate::kube_call::in_time;
-
-/// Name under which events are reported.
-const CONTROLLER: &str = "gslb-bridge";
 
 /// Longest message of a condition in characters. The API takes 32768; a sentence is read by people, and quotes what others
 /// wrote: an annotation, hundreds of hosts, an API server's answer.
 const MAX_MESSAGE: usize = 4000;
-/// Longest note in bytes: the API calls them characters, and counts bytes.
-const MAX_NOTE: usize = 1024;
-/// Longest name of an object (RFC 1123 as Kubernetes has it).
-const MAX_NAME: usize = 253;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Told {
@@ -51,11 +42,12 @@ pub(crate) struct Announcer {
     instance: String,
     told: Mutex<BTreeMap<(&'static str, Key), ToldConditions>>,
     warned: Mutex<BTreeMap<(&'static str, Key), String>>,
+    events: Events,
 }
 
 impl Announcer {
     pub(crate) fn new(client: Client, instance: String) -> Self {
-        Self { client, instance, told: Mutex::default(), warned: Mutex::default() }
+        Self { client, instance, told: Mutex::default(), warned: Mutex::default(), events: Events::default() }
     }
 
     /// Gives the conditions their transition times, and the events that tell what changed.
@@ -101,53 +93,15 @@ impl Announcer {
         (settled, events)
     }
 
-    /// Publishes events; one that cannot be stored is logged, and does not fail the pass.
-    pub(crate) async fn publish(&self, events: &[Event], object: &ObjectReference) {
+    /// Publishes events, beside the passes.
+    pub(crate) fn publish(&self, events: Vec<Event>, object: &ObjectReference) {
         for event in events {
-            let now = Timestamp::now();
-            let name = event_name(object.name.as_deref().unwrap_or_default(), now);
-            if let Err(error) = self.store(event, object, name, now).await {
-                let name = object.name.as_deref().unwrap_or_default();
-                tracing::warn!(error = %Chain(&error), name, reason = event.reason, "An event could not be stored.");
-            }
+            self.events.say(event, object, None);
         }
     }
 
-    /// Stores one event. Not with the recorder of `kube`: it counts events of one reason together under the first
-    /// one's sentence, and ours differ.
-    async fn store(
-        &self,
-        event: &Event,
-        object: &ObjectReference,
-        name: String,
-        now: Timestamp,
-    ) -> kube::Result<()> {
-        let namespace = object.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let stored = events::v1::Event {
-            metadata: ObjectMeta {
-                name: Some(name),
-                namespace: Some(namespace.clone()),
-                ..ObjectMeta::default()
-            },
-            action: Some(event.action.clone()),
-            event_time: Some(MicroTime(now)),
-            note: event.note.as_deref().map(fitting_note),
-            reason: Some(event.reason.clone()),
-            regarding: Some(object.clone()),
-            reporting_controller: Some(CONTROLLER.to_owned()),
-            reporting_instance: Some(self.instance.clone()),
-            type_: Some(match event.type_ {
-                EventType::Normal => "Normal".to_owned(),
-                EventType::Warning => "Warning".to_owned(),
-            }),
-            ..events::v1::Event::default()
-        };
-        let api: Api<events::v1::Event> = Api::namespaced(self.client.clone(), &namespace);
-        in_time(api.create(&PostParams::default(), &stored)).await.map(drop)
-    }
-
     /// Publishes one event about something that no condition tells; the same thing once only.
-    pub(crate) async fn warn(
+    pub(crate) fn warn(
         &self,
         (kind, key): (&'static str, Key),
         reason: &str,
@@ -158,20 +112,19 @@ impl Announcer {
             let mut warned = self.warned.lock().expect("no panic while the warnings are locked");
             warned.insert((kind, key), note.clone())
         };
-        if last.as_ref() == Some(&note) {
-            return;
+        if last.as_ref() != Some(&note) {
+            self.say(EventType::Warning, reason, note, object);
         }
-        self.publish(&[word(EventType::Warning, reason, note)], object).await;
     }
 
     /// Publishes one event about something that no condition tells, each time.
-    pub(crate) async fn say(&self, type_: EventType, reason: &str, note: String, object: &ObjectReference) {
-        self.publish(&[word(type_, reason, note)], object).await;
+    pub(crate) fn say(&self, type_: EventType, reason: &str, note: String, object: &ObjectReference) {
+        self.events.say(word(type_, reason, note), object, None);
     }
 
     /// Publishes one event about an object, once for as long as the cluster remembers it: also a restart does not
     /// repeat it.
-    pub(crate) async fn warn_once(
+    pub(crate) fn warn_once(
         &self,
         (kind, key): (&'static str, Key),
         reason: &str,
@@ -182,16 +135,20 @@ impl Announcer {
             let mut warned = self.warned.lock().expect("no panic while the warnings are locked");
             warned.insert((kind, key), note.clone())
         };
-        if told.is_some() {
-            return;
+        if told.is_none() {
+            let name = format!("{}.{}", reason.to_lowercase(), object.uid.as_deref().unwrap_or_default());
+            self.events.say(word(EventType::Warning, reason, note), object, Some(name));
         }
-        let event = word(EventType::Warning, reason, note);
-        let name = format!("{}.{}", reason.to_lowercase(), object.uid.as_deref().unwrap_or_default());
-        match self.store(&event, object, name, Timestamp::now()).await {
-            Ok(()) => {}
-            Err(kube::Error::Api(status)) if status.code == 409 => {}
-            Err(error) => tracing::warn!(error = %Chain(&error), reason, "An event could not be stored."),
-        }
+    }
+
+    /// Stores the events, until the daemon ends.
+    pub(crate) async fn follow(&self) {
+        self.events.follow(&self.client, &self.instance).await;
+    }
+
+    /// Waits until every event is stored or given up.
+    pub(crate) async fn rest(&self) {
+        self.events.rest().await;
     }
 
     /// What a warning was about is over: if it comes back, that is told again.
@@ -220,23 +177,6 @@ fn shortened(text: &str, most: usize) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }
-}
-
-/// A text within the bytes of a note, the ellipsis among them.
-fn fitting_note(text: &str) -> String {
-    const ELLIPSIS: &str = "…";
-    match text.len() <= MAX_NOTE {
-        true => text.to_owned(),
-        false => format!("{}{ELLIPSIS}", &text[..text.floor_char_boundary(MAX_NOTE - ELLIPSIS.len())]),
-    }
-}
-
-/// A name that no other event has: that of its object, as much of it as there is room for, and the time.
-fn event_name(object: &str, now: Timestamp) -> String {
-    let time = format!(".{:x}", now.as_nanosecond());
-    let room = object.floor_char_boundary(MAX_NAME - time.len());
-    // A label must not end where the cut left a dash or a dot.
-    format!("{}{time}", object[..room].trim_end_matches(['-', '.']))
 }
 
 fn from_live(live: &[v1::Condition]) -> ToldConditions {
@@ -360,23 +300,6 @@ mod tests {
         let long = quoting(&"é".repeat(40_000));
         assert_eq!(long, format!("{}…", "é".repeat(MAX_MESSAGE)));
         assert_eq!(quoting(&long), long, "what was shortened stays");
-    }
-
-    #[test]
-    fn a_note_has_the_bytes_that_the_api_takes() {
-        assert_eq!(fitting_note(&"é".repeat(512)), "é".repeat(512));
-        assert_eq!(fitting_note(&"é".repeat(513)), format!("{}…", "é".repeat(510)));
-        assert_eq!(fitting_note(&"日".repeat(400)), format!("{}…", "日".repeat(340)));
-    }
-
-    #[test]
-    fn an_event_of_an_object_with_a_long_name_has_a_name_that_the_api_takes() {
-        let now = Timestamp::from_second(1_800_000_000).unwrap();
-        assert_eq!(event_name("app", now), "app.18fae27693b40000");
-        let long = event_name(&"a".repeat(253), now);
-        assert_eq!(long, format!("{}.18fae27693b40000", "a".repeat(236)));
-        let cut = event_name(&format!("{}-.{}", "a".repeat(234), "b".repeat(17)), now);
-        assert_eq!(cut, format!("{}.18fae27693b40000", "a".repeat(234)));
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn source(context: &Context) -> Result<(String, Shown), NoGlue> {
 }
 
 fn of_source(what: &str, looked: &Looked) -> Result<Glue, NoGlue> {
-    let trouble = looked.trouble(what);
+    let trouble = looked.trouble(what, true);
     if !looked.is_complete() {
         // A part of the addresses would take the others out of the delegation.
         let why = trouble.unwrap_or_else(|| format!("the host names of {what} are being looked up"));

@@ -23,6 +23,7 @@ use super::names::Names;
 use super::records::wants::Records;
 use super::registry::Registry;
 use super::slices::Slices;
+use super::statuses::Statuses;
 use super::write::Writer;
 use super::zone_delegation::live::ZoneFacts;
 use crate::clock::Clock;
@@ -57,6 +58,7 @@ pub(crate) struct Context {
     pub(crate) questions: Arc<PeerQuestions>,
     pub(crate) writer: Writer,
     pub(crate) ingress_writes: IngressWrites,
+    pub(crate) statuses: Statuses,
     pub(crate) announcer: Announcer,
     /// The addresses that each Gslb had last; `None`: it is known to have none.
     pub(crate) addresses: Mutex<BTreeMap<Id, Option<LastAddresses>>>,

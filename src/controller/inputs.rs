@@ -10,9 +10,10 @@ use gslb_crds::{DnsEndpoint, marks};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::reflector::{self, store::Writer as StoreWriter};
+use kube::runtime::reflector::store::Writer as StoreWriter;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -22,6 +23,7 @@ use super::cache::{Changed, Key};
 use super::context::Context;
 use super::gslb::live::EndpointFacts;
 use super::registry::Dependency;
+use super::statuses::Whose;
 use super::zone_delegation::live::ZoneFacts;
 
 use super::gslb::group::ByGroup;
@@ -160,11 +162,18 @@ fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()>
 async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<zone_delegation::Guarded>) {
     let objects = stream::<zone_delegation::Guarded>(context);
     let objects = objects.inspect(move |event| {
+        let before = match event {
+            Ok(Event::Apply(object)) => triggers.zone(&Key::of(object)),
+            _ => None,
+        };
         store(&mut writer, event);
         // Also what is no fact is put right: a finalizer, a condition, the wish to be withdrawn.
         match event {
-            Ok(Event::Apply(object)) if is_news_of_zone(context, object) => {
-                triggers.send(Trigger::ZoneDelegation(Key::of(object)));
+            Ok(Event::Apply(object)) => {
+                let before = before.as_deref().map(Resource::meta);
+                if is_news(context, zone_delegation::report::WHAT, before, object.meta()) {
+                    triggers.send(Trigger::ZoneDelegation(Key::of(object)));
+                }
             }
             Ok(Event::InitDone) => triggers.send(Trigger::AllZoneDelegations),
             _ => {}
@@ -176,14 +185,12 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
         .follow(objects, read, move |all| {
             for changed in all {
                 if changed.after.is_none() {
+                    context.statuses.forget(&Whose::ZoneDelegation(changed.key.clone()));
                     context.writer.forget(zone_delegation::report::WHAT, changed.key);
                     context.announcer.forget(zone_delegation::report::WHAT, changed.key);
                     context.announcer.calm(zone_delegation::UNREADABLE, changed.key);
                     context.announcer.forget(zone_delegation::UNVERIFIED, changed.key);
                     context.metrics.forget_zone_delegation(&changed.key.name);
-                }
-                let shown = triggers.zone_store.get(&reflector::ObjectRef::new(&changed.key.name));
-                if shown.is_none_or(|zone| is_news_of_zone(context, &zone)) {
                     triggers.send(Trigger::ZoneDelegation(changed.key.clone()));
                 }
             }
@@ -196,10 +203,24 @@ async fn zones(context: &Context, triggers: &Triggers, mut writer: StoreWriter<z
         .await;
 }
 
-/// Whether a ZoneDelegation is not just what our last write of its status made.
-fn is_news_of_zone(context: &Context, zone: &zone_delegation::Guarded) -> bool {
-    let version = zone.resource_version().unwrap_or_default();
-    context.writer.echoes.is_news(zone_delegation::report::WHAT, &Key::of(zone), &version)
+/// Whether an object is not just what our last write of its status made. An edit is none, and waits for no such write.
+pub(in crate::controller) fn is_news(
+    context: &Context,
+    what: &'static str,
+    before: Option<&ObjectMeta>,
+    after: &ObjectMeta,
+) -> bool {
+    let key = Key::new(after.namespace.clone().unwrap_or_default(), after.name.clone().unwrap_or_default());
+    let version = after.resource_version.as_deref().unwrap_or_default();
+    !before.is_some_and(|before| has_same_spec(before, after))
+        || context.writer.echoes.is_news(what, &key, version)
+}
+
+/// Whether two versions of an object differ in their status at most.
+fn has_same_spec(one: &ObjectMeta, other: &ObjectMeta) -> bool {
+    let edited =
+        |meta: &ObjectMeta| ObjectMeta { resource_version: None, managed_fields: None, ..meta.clone() };
+    edited(one) == edited(other)
 }
 
 fn store<K>(writer: &mut StoreWriter<K>, event: &watcher::Result<Event<K>>)

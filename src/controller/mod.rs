@@ -9,6 +9,7 @@ pub(crate) mod cache;
 pub(crate) mod cluster;
 pub(crate) mod context;
 pub(crate) mod echo;
+pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod gslb;
 pub(crate) mod inputs;
@@ -19,6 +20,7 @@ pub(crate) mod records;
 pub(crate) mod registry;
 pub(crate) mod run;
 pub(crate) mod slices;
+pub(crate) mod statuses;
 pub(crate) mod write;
 pub(crate) mod zone_delegation;
 
@@ -129,6 +131,11 @@ impl Triggers {
     /// The Gslb as the watch shows it.
     pub(crate) fn gslb(&self, id: &Id) -> Option<Arc<gslb::Guarded>> {
         self.gslb_stores.of(id.group).get(&id.object_ref())
+    }
+
+    /// The ZoneDelegation as the watch shows it.
+    pub(crate) fn zone(&self, key: &Key) -> Option<Arc<zone_delegation::Guarded>> {
+        self.zone_store.get(&ObjectRef::new(&key.name))
     }
 
     /// All Gslbs of both groups.

@@ -23,7 +23,8 @@ use super::gslb::twin::Twins;
 use super::inputs::{self, Writers};
 use super::ledger::Ledger;
 use super::{
-    Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, records, zone_delegation,
+    Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, records, statuses,
+    zone_delegation,
 };
 use crate::audit::ChangeLog;
 use crate::health::{Progress, Readiness};
@@ -41,6 +42,8 @@ const NO_BOUND: u16 = 0;
 const LEGACY_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a stop waits for a change that is under way: half of what Kubernetes gives a pod.
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
+/// How long a stop waits for what was told: what hangs is not waited for. No outside reference.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Pause before a bootstrap that failed is tried again.
 const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(2);
 
@@ -115,15 +118,16 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         () = beat(&start.progress) => Err(Ended),
         closed = stop => Ok(closed),
     };
-    // No change begins before the last errand is gone.
-    tasks.shutdown().await;
-    let result = result.map(drop);
-    part(&pass).await;
-    result
+    part(&pass, tasks).await;
+    result.map(drop)
 }
 
-/// Keeps what a restart needs, and gives back what providers hold for us.
-async fn part(pass: &Pass) {
+/// Tells the last words, keeps what a restart needs, and gives back what providers hold for us.
+async fn part(pass: &Pass, mut tasks: JoinSet<()>) {
+    let told = futures::future::join(pass.context.statuses.rest_all(), pass.context.announcer.rest());
+    tokio::time::timeout(LAST_WORDS, told).await.map(drop).unwrap_or_default();
+    // No change begins before the last errand is gone.
+    tasks.shutdown().await;
     peer::memory::keep_last(&pass.context).await;
     for error in pass.providers.close().await {
         tracing::warn!(error = %Chain(&error), "A provider could not be closed.");
@@ -238,6 +242,8 @@ fn spawn_keepers(tasks: &mut JoinSet<()>, pass: &Arc<Pass>, knows_legacy: watch:
     let Pass { context, triggers, .. } = &**pass;
     tasks.spawn(names::run(Arc::clone(context), triggers.clone()));
     tasks.spawn(gslb::ingress_writes::follow(Arc::clone(context), triggers.clone()));
+    tasks.spawn(statuses::follow(Arc::clone(context), triggers.clone()));
+    tasks.spawn(announce(Arc::clone(context)));
     tasks.spawn(bootstrap(Arc::clone(context)));
     tasks.spawn(zone_delegation::corefile::keep(Arc::clone(context)));
     tasks.spawn(records::keeper::keep(Arc::clone(pass), knows_legacy));
@@ -265,6 +271,11 @@ async fn pass_on(pass: Arc<Pass>, mut changes: mpsc::UnboundedReceiver<DomainNam
             pass.triggers.send(Trigger::Named(gslb));
         }
     }
+}
+
+/// Stores what is announced.
+async fn announce(context: Arc<Context>) {
+    context.announcer.follow().await;
 }
 
 /// Creates the configured zones once: one that somebody deletes later stays away until the next start (F-49).

@@ -3,7 +3,7 @@
 //! What was asked for is compared with what the server holds, and with what it made of the same request
 //! before: a field that another definition prunes, or that a webhook rewrites, is no endless difference.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::sync::Mutex;
 
@@ -83,20 +83,12 @@ pub(crate) enum Need {
     Wait(Timestamp),
 }
 
-impl Need {
-    /// When to look again.
-    pub(crate) fn until(self) -> Option<Timestamp> {
-        match self {
-            Self::Wait(until) => Some(until),
-            Self::Nothing | Self::Write => None,
-        }
-    }
-}
-
 /// What was written last, by kind of write and object.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
     written: Mutex<BTreeMap<(&'static str, Key), Written>>,
+    /// Kinds whose definition lacks some of our fields.
+    pruning: Mutex<BTreeSet<&'static str>>,
     /// Which of the versions that the watches show are our own.
     pub(crate) echoes: Echoes,
 }
@@ -153,7 +145,8 @@ impl Writer {
         let under_way = self.echoes.write(what.what, what.key);
         let object = match what.status {
             None => in_time(api.patch(&what.key.name, &params, &patch)).await?,
-            Some(live) => apply_status(&what, live, api, &params, &patch, &view, &under_way).await?,
+            Some(live) if self.is_pruning(what.what) => merge_status(&what, live, api).await?,
+            Some(live) => self.apply_status(&what, live, api, (&params, &patch), &view, &under_way).await?,
         };
         under_way.made(object.resource_version());
         // A watch shows no more of an object that came and went before the answer: that is none to wait for.
@@ -161,6 +154,58 @@ impl Writer {
             self.remember(what, Live::new(object.resource_version(), &view(&object)));
         }
         Ok(object)
+    }
+
+    /// Server-side apply of a status, of which the watch shows `live`.
+    async fn apply_status<K, B>(
+        &self,
+        what: &Write<'_>,
+        live: &Value,
+        api: &Api<K>,
+        (params, patch): (&PatchParams, &Patch<&B>),
+        view: impl Fn(&K) -> Value,
+        under_way: &UnderWay<'_>,
+    ) -> kube::Result<K>
+    where
+        K: Resource + Clone + DeserializeOwned + Debug,
+        B: Serialize + Debug,
+    {
+        if empties(live, &what.desired) {
+            // An apply would leave null behind, which the definition refuses.
+            return merge_status(what, live, api).await;
+        }
+        match in_time(api.patch_status(&what.key.name, params, patch)).await {
+            Err(kube::Error::Api(answer)) if answer.message.contains(UNDECLARED) => {
+                self.prunes(what.what);
+                merge_status(what, live, api).await
+            }
+            // The watch was behind, and a map was emptied all the same.
+            Err(kube::Error::Api(answer)) if answer.code == UNPROCESSABLE => {
+                merge_status(what, live, api).await
+            }
+            // Fields of another owner, such as k8gb, survive an apply that no longer has them.
+            Ok(object) if view(&object) != what.desired => {
+                under_way.made(object.resource_version());
+                merge_status(what, &view(&object), api).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Remembers that a kind takes no apply: each would be an error of the API server. A merge also does once its
+    /// definition has our fields.
+    fn prunes(&self, what: &'static str) {
+        let new = self.pruning.lock().expect("no panic while the kinds are locked").insert(what);
+        if new {
+            tracing::info!(
+                kind = what,
+                "The definition of this kind lacks some fields of our status, as k8gb's does; they are left out."
+            );
+        }
+    }
+
+    fn is_pruning(&self, what: &'static str) -> bool {
+        self.pruning.lock().expect("no panic while the kinds are locked").contains(what)
     }
 
     fn remember(&self, what: Write<'_>, result: Live) {
@@ -194,40 +239,6 @@ impl Writer {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(&'static str, Key), Written>> {
         self.written.lock().expect("no panic while the writes are locked")
-    }
-}
-
-/// Server-side apply of a status, of which the watch shows `live`.
-async fn apply_status<K, B>(
-    what: &Write<'_>,
-    live: &Value,
-    api: &Api<K>,
-    params: &PatchParams,
-    patch: &Patch<&B>,
-    view: impl Fn(&K) -> Value,
-    under_way: &UnderWay<'_>,
-) -> kube::Result<K>
-where
-    K: Resource + Clone + DeserializeOwned + Debug,
-    B: Serialize + Debug,
-{
-    if empties(live, &what.desired) {
-        // An apply would leave null behind, which the definition refuses.
-        return merge_status(what, live, api).await;
-    }
-    match in_time(api.patch_status(&what.key.name, params, patch)).await {
-        // The second: the watch was behind, and a map was emptied all the same.
-        Err(kube::Error::Api(answer))
-            if answer.message.contains(UNDECLARED) || answer.code == UNPROCESSABLE =>
-        {
-            merge_status(what, live, api).await
-        }
-        // Fields of another owner, such as k8gb, survive an apply that no longer has them.
-        Ok(object) if view(&object) != what.desired => {
-            under_way.made(object.resource_version());
-            merge_status(what, &view(&object), api).await
-        }
-        answer => answer,
     }
 }
 

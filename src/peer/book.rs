@@ -210,8 +210,8 @@ impl Book {
         let plain = self.lock();
         let standings = plain.members().filter_map(|(tag, views)| {
             let view = views.get(host)?;
-            let (state, _) = view.told();
-            Some((tag.clone(), PeerStanding { state, since: view.since() }))
+            // A "no" that goes on through silence has bounds of its own there.
+            Some((tag.clone(), PeerStanding { state: view.word(), since: view.since() }))
         });
         standings.collect()
     }

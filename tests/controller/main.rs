@@ -29,6 +29,7 @@ mod records_fleet;
 mod references;
 mod rest;
 mod stand_in;
+mod telling;
 mod tenancy;
 mod world;
 mod zone_approval;

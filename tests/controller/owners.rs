@@ -197,6 +197,13 @@ async fn a_gslb_that_is_being_deleted_does_not_take_its_records_back() {
     cluster.api.delete(API, "Gslb", "web", "app").unwrap();
     cluster.settle().await;
     take_the_owner_off(&cluster);
+    cluster.tells("app", "Ready", "False", "RecordsLeft").await;
+    // What it said of hosts and answers is over, too.
+    let status = cluster.gslb("app")["status"].clone();
+    assert_eq!((status["conditions"].as_array().unwrap().len(), &status["serving"]), (1, &json!(null)));
+    let told = cluster.events("Gslb", "app").into_iter().filter(|(reason, _)| reason == "RecordsLeft");
+    assert_eq!(told.count(), 1);
+    cluster.settle().await;
     pass(60).await;
     assert_eq!(cluster.writes(), []);
     is_served(&cluster).await;

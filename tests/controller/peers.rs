@@ -103,6 +103,29 @@ async fn one_lost_packet_at_the_start_costs_no_peer() {
     assert_eq!(first.1, [OWN, US_TARGET]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_said_no_and_falls_silent_is_told_as_lost_within_the_bound_and_stays_down() {
+    let cluster = fleet().setting("PEER_SWEEP_SECONDS", "1");
+    let running = cluster.run();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    cluster.tells("app", "PeersReachable", "True", "AllAnswered").await;
+    let start = Instant::now();
+    cluster.dns.silence(US, true);
+    let sentence = cluster.tells("app", "PeersReachable", "False", "PeerSilent").await;
+    assert!(sentence.starts_with("us is Lost; "), "{sentence}");
+    let lost = start.elapsed().as_secs_f64();
+    assert!((2.5..5.5).contains(&lost), "lost after {lost} s");
+    cluster.sees([("us", "Lost", Value::Null), ("za", "NoTargets", Value::Null)]).await;
+    assert_eq!(cluster.gslb("app")["status"]["peersAnswering"], "1/2");
+    let series = "gslb_bridge_peer_views{peer=\"us\",state=\"Lost\"} 1";
+    assert!(running.metrics().lines().any(|line| line == series), "{}", running.metrics());
+    pass(60).await;
+    cluster.dns.silence(US, false);
+    cluster.tells("app", "PeersReachable", "True", "AllAnswered").await;
+    cluster.sees([("us", "NoTargets", Value::Null), ("za", "NoTargets", Value::Null)]).await;
+    assert_eq!(cluster.told_of_peers().len(), 2);
+}
+
 /// F-40.
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_falls_silent_is_lost_within_the_bound_and_told_once_each_way() {

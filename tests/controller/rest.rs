@@ -53,6 +53,29 @@ async fn ten_passes_write_nothing_where_our_status_fields_are_pruned() {
     ten_passes_write_nothing(Cluster::with_crds(&k8gb_shaped())).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_prunes_our_status_costs_one_refused_write_of_its_kind() {
+    let cluster = Cluster::with_crds(&k8gb_shaped());
+    application(&cluster.api, "app", &[HOST]);
+    cluster.api.apply_object(gslb("app", round_robin())).unwrap();
+    let _running = cluster.run();
+    cluster.publishes("app", &[(LOCAL, &[OWN]), (HOST, &[OWN])]).await;
+    for ready in [false, true, false] {
+        pass(10).await;
+        cluster.api.apply_object(slice("app", ready)).unwrap();
+    }
+    pass(10).await;
+    assert_eq!(cluster.gslb("app")["status"]["serviceHealth"][HOST], "Unhealthy");
+    let refused: Vec<String> = cluster
+        .writes()
+        .into_iter()
+        .filter(|entry| entry.subresource == "status" && entry.status_code >= 400)
+        .map(|entry| entry.resource)
+        .collect();
+    assert_eq!(refused.iter().filter(|kind| *kind == "gslbs").count(), 1, "{refused:?}");
+    assert!(refused.len() <= 2, "{refused:?}");
+}
+
 /// Conformance 62, 105; F-07.
 #[tokio::test(start_paused = true)]
 async fn ten_passes_with_a_provider_write_nothing() {

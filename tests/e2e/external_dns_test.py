@@ -5,38 +5,18 @@ every process says goes to FOLDER/external-dns.
 """
 
 import pathlib
-import shutil
 import subprocess
-import sys
-import time
-import traceback
 
-from fleet import namespace
 from fleet.cluster import ZONE, Cluster, rounds
 from fleet.parent import BIND, UNBOUND, Guarded, Parent, ask
-from fleet.process import ALL, Failed, Process, wait
-from fleet.programs import Programs
+from fleet.process import Failed, wait
+from fleet.steps import main
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "docs/examples/shop.yaml"
 HOST = f"shop.{ZONE}"
 # Tag, number in its loopback addresses, address of the application.
 SITES = [("eu", 1, "192.0.2.80"), ("us", 2, "198.51.100.80"), ("za", 3, "203.0.113.80")]
 FLEET_OWNER = "fleet"
-
-
-class Steps:
-    """Numbers what is tried, and says how long it took."""
-
-    def __init__(self):
-        self.number = 0
-        self.started = time.monotonic()
-
-    def done(self, what):
-        """Says that `what`, which went on since the last call, holds."""
-        self.number += 1
-        now = time.monotonic()
-        print(f"ok {self.number:2}  {what} ({now - self.started:.1f} s)", flush=True)
-        self.started = now
 
 
 def delegation(parent, clusters, leaving=()):
@@ -212,26 +192,5 @@ def one_leaves(parent, both, za, steps):
     steps.done(f"za leaves with doFinalize: only its own goes, eu's and us's stay at {guard.looks} looks")
 
 
-def main(folder, gslb_bridge):
-    logs = folder / "external-dns"
-    shutil.rmtree(logs, ignore_errors=True)
-    logs.mkdir(parents=True)
-    steps = Steps()
-    try:
-        namespace.enter()
-        test(logs, Programs(folder, gslb_bridge), steps)
-    except Exception as error:  # pylint: disable=broad-except
-        # Whoever ended by itself comes last, next to the verdict.
-        for process in sorted(ALL, key=Process.died):
-            if process.log.exists():
-                print(f"--- the end of {process.log}:\n{process.tail()}", file=sys.stderr)
-        if not isinstance(error, Failed):
-            traceback.print_exc()
-        print(f"FAILED after step {steps.number}: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    # Whatever still runs is ended with the namespace, of which this is the first process.
-    sys.exit(main(pathlib.Path(sys.argv[1]).absolute(), pathlib.Path(sys.argv[2]).absolute()))
+    main("external-dns", test)

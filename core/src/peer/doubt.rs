@@ -62,6 +62,10 @@ impl Doubt {
         now.duration_since(self.since) >= bound
     }
 
+    pub(super) fn is_tried_out(&self) -> bool {
+        usize::from(self.tries) >= SILENT_TRIES.len()
+    }
+
     pub(super) fn next_try(&self) -> Timestamp {
         match self.cause {
             DoubtCause::NoWord(_) => {

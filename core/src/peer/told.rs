@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::view::{State, View};
+use super::view::{Silence, State, View};
 
 /// A state as users are told it, in the order of how much it asks for attention.
 ///
@@ -56,16 +56,25 @@ impl fmt::Display for ToldState {
 }
 
 impl View {
-    /// The state as users are told it, and what led to it.
+    /// The state as users are told it, and what led to it. A peer that said "no" and fell silent is told as lost: its
+    /// "no" goes on, but nobody knows whether it still exists.
     pub fn told(&self) -> (ToldState, &'static str) {
+        match (&self.state, &self.silence) {
+            (State::Doubt(_), _) => (ToldState::Answered, ToldState::Answered.as_str()),
+            (State::NoTargets(_), Some(Silence::Lost(cause))) => (ToldState::Lost, cause.reason()),
+            _ => (self.word(), self.cause()),
+        }
+    }
+
+    /// What its word says, however long ago that was.
+    pub fn word(&self) -> ToldState {
         match self.state {
-            State::Doubt(_) => (ToldState::Answered, ToldState::Answered.as_str()),
-            State::Unknown { .. } => (ToldState::Unknown, self.cause()),
-            State::Answered => (ToldState::Answered, self.cause()),
-            State::Relayed { .. } => (ToldState::Relayed, self.cause()),
-            State::Held => (ToldState::Held, self.cause()),
-            State::Lost(_) => (ToldState::Lost, self.cause()),
-            State::NoTargets(_) => (ToldState::NoTargets, self.cause()),
+            State::Answered | State::Doubt(_) => ToldState::Answered,
+            State::Unknown { .. } => ToldState::Unknown,
+            State::Relayed { .. } => ToldState::Relayed,
+            State::Held => ToldState::Held,
+            State::Lost(_) => ToldState::Lost,
+            State::NoTargets(_) => ToldState::NoTargets,
         }
     }
 }
@@ -75,6 +84,8 @@ mod tests {
     use jiff::Timestamp;
 
     use super::super::doubt::{Doubt, DoubtCause};
+    use super::super::round::Verdict;
+    use super::super::view::Tier;
     use super::*;
     use crate::reply::NoWord;
 
@@ -91,6 +102,30 @@ mod tests {
         for state in [ToldState::Relayed, ToldState::Held, ToldState::Unknown, ToldState::Lost] {
             assert!(!state.is_answering(), "{state}");
         }
+    }
+
+    #[test]
+    fn a_peer_that_said_no_and_falls_silent_is_told_as_lost_within_the_bound_and_stays_down() {
+        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let silent = || Verdict::NoWord(NoWord::Timeout);
+        let no = Verdict::Negative { authoritative: true };
+        let hold = jiff::SignedDuration::from_secs(30);
+        let mut view = View::new(at(0));
+        view.hear(no.clone(), at(0));
+        let first = view.hear(silent(), at(1000));
+        assert_eq!((view.told().0, first.decisive), (ToldState::NoTargets, false), "one silence is none");
+        for (next, asked) in [(1000, 1200), (1500, 1700)] {
+            assert_eq!(view.next_look(hold), Some(at(next)));
+            view.hear(silent(), at(asked));
+            assert_eq!(view.told().0, ToldState::NoTargets);
+        }
+        let last = view.tick(hold, at(4000));
+        assert_eq!((view.told(), view.next_look(hold)), ((ToldState::Lost, "Timeout"), None));
+        assert_eq!((view.tier(), view.word(), last.decisive), (Tier::Down, ToldState::NoTargets, false));
+        view.hear(silent(), at(9000));
+        assert_eq!(view.told().0, ToldState::Lost);
+        view.hear(no, at(14_000));
+        assert_eq!(view.told(), (ToldState::NoTargets, "Negative"));
     }
 
     #[test]

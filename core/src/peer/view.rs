@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::doubt::{Doubt, DoubtCause, NEGATIVE_VERDICT, RELOAD_VERDICT, SILENT_TRIES};
+use super::doubt::{Doubt, DoubtCause, NEGATIVE_VERDICT, RELOAD_VERDICT};
 use super::round::Verdict;
 use crate::name::GeoTag;
 use crate::reply::NoWord;
@@ -102,12 +102,29 @@ pub struct View {
     pub(super) since: Timestamp,
     /// Whether a round was asked since the start of this process.
     pub(super) asked: bool,
+    /// Its silence since it said that it has no targets. It decides nothing, but the "no" is no answer any more.
+    pub(super) silence: Option<Silence>,
+}
+
+/// The silence of a peer whose last word was a "no".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// It is being checked.
+    Doubt(Doubt),
+    /// It is certain.
+    Lost(NoWord),
 }
 
 impl View {
     /// A view of a host that the peer was never asked about.
     pub fn new(now: Timestamp) -> Self {
-        Self { state: State::Unknown { mixed_since: None }, last_word: None, since: now, asked: false }
+        Self {
+            state: State::Unknown { mixed_since: None },
+            last_word: None,
+            since: now,
+            asked: false,
+            silence: None,
+        }
     }
 
     /// Where it stands.
@@ -145,6 +162,10 @@ impl View {
     pub fn hear(&mut self, verdict: Verdict, now: Timestamp) -> Transition {
         let before = self.clone();
         self.asked = true;
+        self.silence = match &verdict {
+            Verdict::NoWord(cause) => self.still_silent(cause, now),
+            Verdict::Positive(_) | Verdict::Partial(_) | Verdict::Negative { .. } | Verdict::Mixed(_) => None,
+        };
         match verdict {
             Verdict::Positive(targets) => self.hear_yes(targets, now),
             Verdict::Partial(targets) => self.hear_yes(self.completed(targets), now),
@@ -220,7 +241,7 @@ impl View {
                 let silent = matches!(doubt.cause, DoubtCause::NoWord(_));
                 let doubt =
                     doubt.again(if silent { DoubtCause::NoWord(cause.clone()) } else { doubt.cause.clone() });
-                if silent && usize::from(doubt.tries) >= SILENT_TRIES.len() || doubt.expired(now) {
+                if silent && doubt.is_tried_out() || doubt.expired(now) {
                     State::Lost(cause)
                 } else {
                     State::Doubt(doubt)
@@ -231,6 +252,19 @@ impl View {
             // These already live without the peer's own word.
             State::Relayed { .. } | State::Held | State::NoTargets(_) => return,
         };
+    }
+
+    /// The silence after one more round without a word: it becomes certain as that of a peer that had answered.
+    fn still_silent(&self, cause: &NoWord, now: Timestamp) -> Option<Silence> {
+        if !matches!(self.state, State::NoTargets(_)) {
+            return None;
+        }
+        let no_word = DoubtCause::NoWord(cause.clone());
+        Some(match &self.silence {
+            None => Silence::Doubt(Doubt::new(no_word, now)),
+            Some(Silence::Doubt(doubt)) => Silence::Doubt(doubt.again(no_word)).settled(now),
+            Some(Silence::Lost(_)) => Silence::Lost(cause.clone()),
+        })
     }
 
     /// Takes in what others say. They speak for a silent peer; against its own "no" they count for nothing.
@@ -274,9 +308,15 @@ impl View {
             State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => false,
         };
         if over {
-            self.state = State::Lost(self.silence());
+            self.state = State::Lost(self.last_silence());
         }
+        self.silence = self.silence.take().map(|silence| silence.settled(now));
         self.transition(&before, now)
+    }
+
+    /// Whether its word, or its silence after a "no", is being checked.
+    pub(super) fn is_doubted(&self) -> bool {
+        matches!(self.state, State::Doubt(_)) || matches!(self.silence, Some(Silence::Doubt(_)))
     }
 
     /// When the peer should be asked again outside its sweep, or the clock be looked at.
@@ -286,7 +326,11 @@ impl View {
             // A bound beyond the calendar never ends.
             State::Held => self.last_word.as_ref().and_then(|word| word.at.checked_add(hold).ok()),
             State::Relayed { refreshed, .. } => Some(*refreshed + RELAY_REFRESH),
-            State::Unknown { .. } | State::Answered | State::Lost(_) | State::NoTargets(_) => None,
+            State::NoTargets(_) => match &self.silence {
+                Some(Silence::Doubt(doubt)) => Some(doubt.next_try()),
+                Some(Silence::Lost(_)) | None => None,
+            },
+            State::Unknown { .. } | State::Answered | State::Lost(_) => None,
         }
     }
 
@@ -294,7 +338,7 @@ impl View {
         self.last_word.as_ref().is_some_and(|word| now.duration_since(word.at) < hold)
     }
 
-    fn silence(&self) -> NoWord {
+    fn last_silence(&self) -> NoWord {
         match &self.state {
             State::Doubt(Doubt { cause: DoubtCause::NoWord(cause), .. }) | State::Lost(cause) => {
                 cause.clone()
@@ -350,6 +394,22 @@ impl View {
             State::NoTargets(NoTargetsReason::Negative) => "Negative",
             State::NoTargets(NoTargetsReason::PeerInconsistent) => "PeerInconsistent",
             State::NoTargets(NoTargetsReason::Witnessed) => "Witnessed",
+        }
+    }
+}
+
+impl Silence {
+    fn settled(self, now: Timestamp) -> Self {
+        match self {
+            Self::Doubt(Doubt { cause: DoubtCause::NoWord(cause), since, tries, together }) => {
+                let doubt = Doubt { cause: DoubtCause::NoWord(cause.clone()), since, tries, together };
+                if doubt.is_tried_out() || doubt.expired(now) {
+                    Self::Lost(cause)
+                } else {
+                    Self::Doubt(doubt)
+                }
+            }
+            settled => settled,
         }
     }
 }

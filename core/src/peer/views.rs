@@ -92,8 +92,9 @@ impl PeerViews {
     pub fn tick(&mut self, now: Timestamp) -> Vec<(DomainName, Transition)> {
         let mut changed = Vec::new();
         for (host, Watched { view, hold }) in &mut self.0 {
+            let told = view.told();
             let transition = view.tick(*hold, now);
-            if transition.decisive || transition.renamed {
+            if transition.decisive || transition.renamed || view.told() != told {
                 changed.push((host.clone(), transition));
             }
         }
@@ -102,7 +103,7 @@ impl PeerViews {
 
     /// Hosts to ask again now, outside the sweep.
     pub fn due(&self, now: Timestamp) -> Vec<DomainName> {
-        let doubted = self.0.iter().filter(|(_, watched)| matches!(watched.view.state, State::Doubt(_)));
+        let doubted = self.0.iter().filter(|(_, watched)| watched.view.is_doubted());
         doubted
             .filter(|(_, watched)| watched.next_look().is_some_and(|at| at <= now))
             .map(|(host, _)| host.clone())
@@ -194,6 +195,6 @@ impl Remembered {
             ("NoTargets", _) => State::NoTargets(NoTargetsReason::Negative),
             _ => return None,
         };
-        Some(View { state, last_word, since: now, asked })
+        Some(View { state, last_word, since: now, asked, silence: None })
     }
 }

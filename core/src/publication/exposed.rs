@@ -47,14 +47,14 @@ impl Looked {
         self.names.values().all(|known| known.heard)
     }
 
-    /// What is wrong with the names, and what becomes of their addresses.
-    pub fn trouble(&self, what: &str) -> Option<String> {
+    /// What is wrong with the names, and what becomes of their addresses. `kept`: whether there are any that go on.
+    pub fn trouble(&self, what: &str, kept: bool) -> Option<String> {
         let sentences: Vec<String> = self
             .names
             .iter()
             .filter_map(|(name, known)| {
                 let trouble = known.trouble.as_ref()?;
-                let lasts = !known.addresses.is_empty() || !known.heard;
+                let lasts = kept && (!known.addresses.is_empty() || !known.heard);
                 let then = if lasts { "; its last addresses are kept" } else { "" };
                 Some(format!("host name {name} of {what} is not resolved ({trouble}){then}"))
             })
@@ -99,7 +99,7 @@ impl Exposed {
     /// while it shows none those that it had last.
     pub fn of(what: &str, looked: &Looked, targets: Targets) -> Self {
         let held = looked.is_complete() && looked.targets.is_empty() && !targets.is_empty();
-        let trouble = looked.trouble(what);
+        let trouble = looked.trouble(what, !targets.is_empty());
         let notice = if held {
             let why = trouble.unwrap_or_else(|| {
                 format!("{what} shows no load balancer address that can be answered any more")
@@ -212,7 +212,11 @@ mod tests {
             "host name lb.example.net of Ingress web/app is not resolved (the server failed (SERVFAIL)); its last addresses are kept"
         ), "{message}");
         let never = Known { trouble, ..Known::default() };
-        assert!(notice_of_name(&never, &[]).unwrap().1.contains("so this cluster cannot be answered"));
+        let (_, message) = notice_of_name(&never, &[]).unwrap();
+        assert_eq!(
+            message,
+            "host name lb.example.net of Ingress web/app is not resolved (the server failed (SERVFAIL)), so this cluster cannot be answered; check the name and EDGE_DNS_SERVERS"
+        );
     }
 
     #[test]

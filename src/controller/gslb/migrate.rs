@@ -21,6 +21,7 @@ use super::{deprecate, embedded, report};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::facts::embedded::desired;
+use crate::controller::statuses::Whose;
 use crate::controller::write::FIELD_MANAGER;
 use crate::controller::{Pass, Trigger, unless_gone};
 use crate::kube_call::in_time;
@@ -35,19 +36,21 @@ pub(crate) async fn migrate(pass: &Pass, guarded: &Guarded, gslb: Served<'_>) ->
     let steps = seen.steps();
     if seen.is_served() {
         context.announcer.forget(WHAT, &gslb.key());
-        deprecate(pass, guarded).await;
+        deprecate(pass, guarded);
     }
     // At rest nothing is asked.
     if steps.iter().any(|step| !matches!(step, Step::Tell(_))) {
         // No write of its own undoes a step.
         context.ingress_writes.rest(&gslb.id()).await;
+        // Nor makes a version that a step does not know.
+        context.statuses.rest(&Whose::Gslb(gslb.id())).await;
         let done = run(pass, gslb).await;
         if let Err(kube::Error::Api(status)) = &done
             && matches!(status.code, 400 | 403 | 422)
         {
             let note = format!("the migration cannot go on, and is tried again: {}", status.message);
             let told = (WHAT, gslb.key());
-            context.announcer.warn(told, "MigrationRefused", note, &gslb.object_reference()).await;
+            context.announcer.warn(told, "MigrationRefused", note, &gslb.object_reference());
         }
         done?;
     }
@@ -72,21 +75,21 @@ async fn retire(pass: &Pass, seen: &Legacy, gslb: Served<'_>) -> kube::Result<()
         }
     }
     let Some(retirement) = seen.retirement() else { return Ok(()) };
-    if retirement == Retirement::Abandoned && !is_told(&gslb) {
+    if retirement == Retirement::Abandoned && !is_told(context, gslb) {
         // The watch may be behind, and what is told as an event cannot be taken back.
         if in_time(api::<Gslb>(context, &key).get_metadata_opt(&key.name)).await?.is_some() {
             return Ok(());
         }
     }
-    report::retired(context, gslb, ready(retirement, &key), retirement == Retirement::Abandoned)
-        .await
-        .map(drop)
+    report::retired(context, gslb, ready(retirement, &key), retirement == Retirement::Abandoned);
+    Ok(())
 }
 
 /// Whether its status says already that nobody serves it.
-fn is_told(gslb: &Gslb) -> bool {
-    let told = gslb.status.iter().flat_map(|status| &status.conditions);
-    let mut reasons = told.map(|condition| condition.reason.as_str());
+fn is_told(context: &Context, gslb: Served<'_>) -> bool {
+    let told = report::told(context, gslb);
+    let mut reasons =
+        told.iter().flat_map(|status| &status.conditions).map(|condition| condition.reason.as_str());
     reasons.any(|reason| reason == Retirement::Abandoned.reason())
 }
 
@@ -235,7 +238,7 @@ async fn make(pass: &Pass, key: &Key, found: &mut Found, step: Step) -> kube::Re
             }
         }
         Step::HandOver => hand_over(context, key, found).await?,
-        Step::Tell(word) => tell(pass, key, served, word).await,
+        Step::Tell(word) => tell(pass, key, served, word),
     }
     Ok(())
 }
@@ -270,7 +273,7 @@ fn others(owners: &[OwnerReference], legacy: &LegacyGslb) -> Vec<OwnerReference>
     owners.iter().filter(|owner| Some(&owner.uid) != legacy.uid().as_ref()).cloned().collect()
 }
 
-async fn tell(pass: &Pass, key: &Key, gslb: Served<'_>, word: Word) {
+fn tell(pass: &Pass, key: &Key, gslb: Served<'_>, word: Word) {
     let announcer = &pass.context.announcer;
     let object = gslb.object_reference();
     let (reason, note) = match word {
@@ -281,7 +284,7 @@ async fn tell(pass: &Pass, key: &Key, gslb: Served<'_>, word: Word) {
                 "Gslb {key} of group {} was made and takes over; this one may be deleted once that one is Ready",
                 Group::Canonical.as_str()
             );
-            announcer.say(EventType::Normal, "LegacyMigrated", note, &object).await;
+            announcer.say(EventType::Normal, "LegacyMigrated", note, &object);
             return;
         }
         Word::Ignored => (
@@ -292,7 +295,7 @@ async fn tell(pass: &Pass, key: &Key, gslb: Served<'_>, word: Word) {
             ),
         ),
     };
-    announcer.warn((WHAT, key.clone()), reason, note, &object).await;
+    announcer.warn((WHAT, key.clone()), reason, note, &object);
 }
 
 fn created_by_us() -> PostParams {

@@ -48,9 +48,6 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
     let action = bring_up_to_date(guarded, &pass).await;
     let echoes = &pass.context.writer.echoes;
     // However it ended: what was heard meanwhile does not wait for the next try.
-    if echoes.take_overtaken(report::what(id.group), &id.key) {
-        watch::wake_gslb(&pass.triggers, &id);
-    }
     if echoes.take_overtaken(apply::WHAT, &id.key) {
         pass.triggers.send(Trigger::Named(id.key));
     }
@@ -60,15 +57,16 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> 
 async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<Action, PassError> {
     let context = &pass.context;
     let id = guarded.id();
-    let Some(gslb) = read(context, &guarded).await else { return Ok(Action::await_change()) };
+    let Some(gslb) = read(context, &guarded) else { return Ok(Action::await_change()) };
     if id.group == Group::Legacy && !migrate::migrate(pass, &guarded, gslb).await? {
         return Ok(Action::await_change());
     }
     if gslb.metadata.deletion_timestamp.is_some() && !has_records(context, gslb) {
-        return match are_left_behind(context, gslb) {
-            true => Ok(Action::await_change()),
-            false => leave(pass, gslb).await,
-        };
+        match are_left_behind(context, gslb) {
+            true => tell_left(context, gslb),
+            false => leave(pass, gslb),
+        }
+        return Ok(Action::await_change());
     }
     let now = context.now();
     let (zones, members) = (context.served_zones(), context.fleet.members());
@@ -106,13 +104,13 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     if applied == apply::Applied::Foreign && changes_hands(context, gslb, &seen, &twins, now).await? {
         return Ok(Action::requeue(HAND_OVER_PAUSE));
     }
-    let told = report::report(context, gslb, &seen, &publication, &applied, now).await?;
+    report::report(context, gslb, &seen, &publication, &applied, now);
     pass.progress.tick();
     if let Some(error) = failed {
         return Err(error.into());
     }
     let again = unwritten.and_then(|unwritten| unwritten.again);
-    let look_again = [seen.look_again, applied.contested_until(), again, told].into_iter().flatten().min();
+    let look_again = [seen.look_again, applied.contested_until(), again].into_iter().flatten().min();
     let look_again = look_again.map(|at| at.duration_since(now));
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     Ok(next(pass, look_again))
@@ -123,17 +121,25 @@ fn are_left_behind(context: &Context, gslb: Served<'_>) -> bool {
     context.endpoints.get(&gslb.key()).is_some_and(|facts| facts.owner.is_none() && facts.marked)
 }
 
+/// The end of a Gslb whose records were taken from it: what its status said goes on being answered, and is not true any
+/// more. The records belong to nobody until another one of its name is made.
+fn tell_left(context: &Context, gslb: Served<'_>) {
+    let message = format!(
+        "it is deleted, and DNSEndpoint {} was left to go on without it, so its records follow nothing any more; delete that DNSEndpoint to end the answers, or make a Gslb of this name once the finalizers of this one are removed",
+        gslb.key()
+    );
+    report::retired(context, gslb, Condition::bad(ConditionKind::Ready, "RecordsLeft", message), true);
+}
+
 /// The end of a Gslb that a finalizer of somebody else holds: its records are gone and must not come back. Its hosts are
 /// free for others.
-async fn leave(pass: &super::Pass, gslb: Served<'_>) -> Result<Action, PassError> {
+fn leave(pass: &super::Pass, gslb: Served<'_>) {
     let context = &pass.context;
     watch::hand_over(context, &pass.triggers, &gslb.id());
     let message =
         "it is deleted, and its records are gone; the object stays until its finalizers are removed";
     let ready = Condition::bad(ConditionKind::Ready, "Deleted", message);
-    let again = report::retired(context, gslb, ready, true).await?;
-    let pause = again.map(|at| Duration::try_from(at.duration_since(context.now())).unwrap_or_default());
-    Ok(pause.map_or_else(Action::await_change, Action::requeue))
+    report::retired(context, gslb, ready, true);
 }
 
 fn has_records(context: &Context, gslb: Served<'_>) -> bool {
@@ -142,7 +148,7 @@ fn has_records(context: &Context, gslb: Served<'_>) -> bool {
 }
 
 /// The Gslb. What is wrong with one that does not parse is told once.
-async fn read<'a>(context: &Context, guarded: &'a Guarded) -> Option<Served<'a>> {
+fn read<'a>(context: &Context, guarded: &'a Guarded) -> Option<Served<'a>> {
     let id = guarded.id();
     let told = (unreadable(id.group), id.key.clone());
     let error = match &guarded.object.0 {
@@ -154,7 +160,7 @@ async fn read<'a>(context: &Context, guarded: &'a Guarded) -> Option<Served<'a>>
     };
     let note = format!("this Gslb cannot be read, so nothing of it changes: {error}; correct it");
     tracing::warn!(gslb = %id, error, "A Gslb cannot be read.");
-    context.announcer.warn(told, "Unreadable", note, &guarded.object_ref(&guarded.group)).await;
+    context.announcer.warn(told, "Unreadable", note, &guarded.object_ref(&guarded.group));
     None
 }
 
@@ -186,7 +192,7 @@ fn is_handed_over(seen: &observe::Seen<'_>, twins: &Twins, now: Timestamp) -> bo
 }
 
 /// Tells once that the group is given up (F-86).
-async fn deprecate(pass: &super::Pass, gslb: &Guarded) {
+fn deprecate(pass: &super::Pass, gslb: &Guarded) {
     let Id { key, group } = gslb.id();
     let note = format!(
         "group {} is given up; label this Gslb {}=true to have it moved to {}",
@@ -195,7 +201,7 @@ async fn deprecate(pass: &super::Pass, gslb: &Guarded) {
         group.other().as_str()
     );
     let told = (DEPRECATED, key);
-    pass.context.announcer.warn_once(told, DEPRECATED, note, &gslb.object_ref(&group)).await;
+    pass.context.announcer.warn_once(told, DEPRECATED, note, &gslb.object_ref(&group));
 }
 
 /// The safety net, or earlier if something has a deadline.

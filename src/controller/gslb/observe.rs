@@ -8,13 +8,14 @@ use gslb_core::health::{Health, HealthPolicy, service_health};
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Observation, Resolution, Server, ServiceName, servable_hosts};
 use gslb_core::zone::Zone;
-use gslb_crds::{Gslb, marks};
+use gslb_crds::{Gslb, GslbStatus, marks};
 use jiff::Timestamp;
 
 use super::embedded;
 use super::group::{Id, Served};
 use super::live::{EndpointFacts, raw_strategy};
 use super::reference::{self, Reader};
+use super::report;
 use super::twin::Twins;
 use crate::controller::cache::Key;
 use crate::controller::context::{Context, signed};
@@ -47,7 +48,7 @@ pub(crate) fn observe<'a>(
     let id = gslb.id();
     let mut dependencies = BTreeSet::new();
     let mut reader = Reader::new(context, &id, zones, &mut dependencies, now);
-    let known = known_servers(&gslb);
+    let known = known_servers(context, gslb);
     let tenancy = reader.tenancy(&known)?;
     let mut referenced = reader.resolve(gslb, ingress)?;
     let (exposed, held_until) = reader.addresses(&gslb, &tenancy, &mut referenced)?;
@@ -104,7 +105,7 @@ pub(crate) fn register(context: &Context, gslb: Served<'_>, twins: &Twins, zones
     let now = context.now();
     let mut dependencies = BTreeSet::new();
     let mut reader = Reader::new(context, &id, zones, &mut dependencies, now);
-    let known = known_servers(&gslb);
+    let known = known_servers(context, gslb);
     let tenancy = reader.tenancy_so_far(&known);
     let resolution = match reader.resolve(gslb, Ok(())) {
         Ok(referenced) => referenced.resolution,
@@ -178,8 +179,8 @@ fn external_names(context: &Context, services: &BTreeMap<ServiceName, Health>) -
 }
 
 /// The hosts that the last pass knew.
-fn known_servers(gslb: &Gslb) -> Vec<Server> {
-    let told = told_servers(gslb);
+fn known_servers(context: &Context, gslb: Served<'_>) -> Vec<Server> {
+    let told = report::told(context, gslb).map(|status| told_servers(&status)).unwrap_or_default();
     if !told.is_empty() {
         return told;
     }
@@ -188,12 +189,12 @@ fn known_servers(gslb: &Gslb) -> Vec<Server> {
     let reference =
         reference.and_then(|raw| raw.accept(gslb.metadata.namespace.as_deref().unwrap_or_default()).ok());
     let host = reference.filter(|reference| reference.kind.is_without_hosts());
-    let host = host.and_then(|_| marks::annotation(gslb, marks::HOSTNAME));
+    let host = host.and_then(|_| marks::annotation(gslb.gslb, marks::HOSTNAME));
     host.map(|host| Server { host: host.trim().to_owned(), services: Vec::new() }).into_iter().collect()
 }
 
-fn told_servers(gslb: &Gslb) -> Vec<Server> {
-    let servers = gslb.status.iter().flat_map(|status| &status.servers);
+fn told_servers(status: &GslbStatus) -> Vec<Server> {
+    let servers = status.servers.iter();
     servers
         .filter_map(|server| {
             let services = server.services.iter().map(|service| ServiceName {

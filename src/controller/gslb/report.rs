@@ -1,11 +1,12 @@
 //! Tells the user: status, conditions, events. From values that were decided, never from what was read back.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::group::Group;
 use gslb_core::name::GeoTag;
-use gslb_core::peer::ToldState;
+use gslb_core::peer::Tier;
 use gslb_core::publication::{HostReport, Publication};
 use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
 use gslb_crds::{Gslb, GslbStatus, LegacyGslb};
@@ -19,6 +20,7 @@ use super::group::{Id, Served};
 use super::observe::Seen;
 use crate::controller::context::Context;
 use crate::controller::records;
+use crate::controller::statuses::{Whose, Wish};
 use crate::controller::unless_gone;
 use crate::controller::write::{Live, Need, Write};
 use crate::peer::book::Told;
@@ -31,21 +33,21 @@ pub(crate) fn what(group: Group) -> &'static str {
     }
 }
 
-/// Writes the status if it says something new, and one event per transition. Gives when to look again, if somebody else
-/// keeps changing the status.
-pub(crate) async fn report(
+/// Has the status written if it says something new, and one event per transition stored.
+pub(crate) fn report(
     context: &Context,
     gslb: Served<'_>,
     seen: &Seen<'_>,
     publication: &Publication,
     applied: &Applied,
     now: Timestamp,
-) -> kube::Result<Option<Timestamp>> {
+) {
     let (key, what) = (gslb.key(), what(gslb.group));
     let unheard = publication.hosts.iter().any(|host| host.decision.is_none());
-    if told_before(&gslb) && (unheard || records::is_unasked(&publication.conditions)) {
+    let told = told(context, gslb);
+    if is_told(told.as_deref(), &gslb) && (unheard || records::is_unasked(&publication.conditions)) {
         // A restart, or a new host: what was told stands for the seconds until peers and provider have been heard.
-        return Ok(None);
+        return;
     }
     let conditions = with_outcome(&publication.conditions, applied, seen, &gslb.id());
     let live_conditions = gslb.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
@@ -53,22 +55,17 @@ pub(crate) async fn report(
     let (conditions, events) =
         context.announcer.settle(what, &key, &conditions, live_conditions, generation, context.wall_now());
     let mut status = status(context, seen, publication);
-    keep_times(&mut status.peers, gslb.status.as_ref().map_or(&[], |live| &live.peers));
+    keep_times(&mut status.peers, told.as_deref().map_or(&[], |told| &told.peers));
     status.conditions = conditions;
     status.observed_generation = generation;
-    tell(context, gslb, &status, &events, now).await
+    tell(context, gslb, &status, events, now);
 }
 
 /// Says of a legacy Gslb that it is not served any more; what its status said of health and answers is over. An event
 /// only if `news`: nothing else has told it. Also for a Gslb of any group whose end has come.
-pub(crate) async fn retired(
-    context: &Context,
-    gslb: Served<'_>,
-    ready: Condition,
-    news: bool,
-) -> kube::Result<Option<Timestamp>> {
+pub(crate) fn retired(context: &Context, gslb: Served<'_>, ready: Condition, news: bool) {
     let (key, now) = (gslb.key(), context.now());
-    let before = gslb.status.clone().unwrap_or_default();
+    let before = told(context, gslb).map(Cow::into_owned).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, mut events) = context.announcer.settle(
         what(gslb.group),
@@ -88,22 +85,23 @@ pub(crate) async fn retired(
         observed_generation: generation,
         ..GslbStatus::default()
     };
-    tell(context, gslb, &status, &events, now).await
+    tell(context, gslb, &status, events, now);
 }
 
-/// Writes the status if it says something new, then tells the events.
-async fn tell(
-    context: &Context,
-    gslb: Served<'_>,
-    status: &GslbStatus,
-    events: &[Event],
-    now: Timestamp,
-) -> kube::Result<Option<Timestamp>> {
-    let (key, what) = (gslb.key(), what(gslb.group));
-    let desired = json!(status);
+/// Has the status written if it says something new, and tells the events.
+fn tell(context: &Context, gslb: Served<'_>, status: &GslbStatus, events: Vec<Event>, now: Timestamp) {
+    let live = Live::new(gslb.resource_version(), &json!(gslb.status));
+    let wish = Wish { uid: gslb.uid(), status: json!(status) };
+    let need = context.writer.need(what(gslb.group), &gslb.key(), &wish.status, Some(&live), now);
+    context.statuses.tell(Whose::Gslb(gslb.id()), wish, need);
+    context.announcer.publish(events, &gslb.object_reference());
+}
+
+/// Writes a status, if it still differs from what the watch shows. Gives what was needed.
+pub(crate) async fn write(context: &Context, gslb: Served<'_>, desired: Value) -> kube::Result<Need> {
+    let (key, what, now) = (gslb.key(), what(gslb.group), context.now());
     let shown = json!(gslb.status);
     let live = Live::new(gslb.resource_version(), &shown);
-    let object = gslb.object_reference();
     let need = context.writer.need(what, &key, &desired, Some(&live), now);
     if need == Need::Write {
         let body = json!({
@@ -111,13 +109,15 @@ async fn tell(
             "metadata": {"name": key.name, "uid": gslb.uid()}, "status": &desired,
         });
         let write = Write { what, key: &key, status: Some(&shown), desired, live: Some(&live), now };
-        let written = write_status(context, gslb.group, write, &body).await;
-        // The events are not told again, so they go out whatever became of the status.
-        context.announcer.publish(events, &object).await;
-        return unless_gone(written).map(|_| None);
+        unless_gone(write_status(context, gslb.group, write, &body).await)?;
     }
-    context.announcer.publish(events, &object).await;
-    Ok(need.until())
+    Ok(need)
+}
+
+/// The status as it was told last.
+pub(crate) fn told<'a>(context: &Context, gslb: Served<'a>) -> Option<Cow<'a, GslbStatus>> {
+    let unwritten = context.statuses.told(&Whose::Gslb(gslb.id()), gslb.metadata.uid.as_deref());
+    unwritten.map(Cow::Owned).or_else(|| gslb.gslb.status.as_ref().map(Cow::Borrowed))
 }
 
 async fn write_status(context: &Context, group: Group, write: Write<'_>, body: &Value) -> kube::Result<()> {
@@ -135,8 +135,8 @@ async fn write_status(context: &Context, group: Group, write: Write<'_>, body: &
 }
 
 /// Whether the status tells of this generation already.
-fn told_before(gslb: &Gslb) -> bool {
-    let told = gslb.status.as_ref().and_then(|status| status.observed_generation);
+fn is_told(told: Option<&GslbStatus>, gslb: &Gslb) -> bool {
+    let told = told.and_then(|status| status.observed_generation);
     told.is_some() && told == gslb.metadata.generation
 }
 
@@ -241,7 +241,7 @@ fn worst_told(context: &Context, publication: &Publication) -> BTreeMap<GeoTag, 
             if told.state > entry.0.state {
                 entry.0 = *told;
             }
-            if told.state != ToldState::NoTargets {
+            if peer.sight.tier != Tier::Down {
                 entry.1.extend(addresses);
             }
         }

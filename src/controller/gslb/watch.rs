@@ -6,17 +6,18 @@ use std::time::Duration;
 use futures::StreamExt;
 use gslb_core::group::Group;
 use gslb_crds::{Gslb, LegacyGslb};
+use kube::Resource;
 use kube::core::DeserializeGuard;
 use kube::runtime::reflector::store::Writer as StoreWriter;
 use kube::runtime::watcher::{self, Event};
-use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::group::Id;
 use crate::controller::cache::Chain;
 use crate::controller::context::Context;
-use crate::controller::inputs::{LAST_RETRY, stream_with};
+use crate::controller::inputs::{LAST_RETRY, is_news, stream_with};
+use crate::controller::statuses::Whose;
 use crate::controller::{Trigger, Triggers, annotated, gslb, kinds};
 
 /// The Gslbs of this product's own group.
@@ -98,9 +99,11 @@ fn take_in(
 ) {
     match event {
         Event::Apply(gslb) => {
+            let id = gslb.id();
+            let before = writer.as_reader().get(&id.object_ref());
             writer.apply_watcher_event(event);
-            let (id, version) = (gslb.id(), gslb.resource_version().unwrap_or_default());
-            if context.writer.echoes.is_news(gslb::report::what(id.group), &id.key, &version) {
+            let what = gslb::report::what(id.group);
+            if is_news(context, what, before.as_deref().map(Resource::meta), gslb.meta()) {
                 wake_gslb(triggers, &id);
             }
         }
@@ -183,4 +186,5 @@ pub(crate) fn forget(context: &Context, triggers: &Triggers, id: &Id) {
     }
     context.addresses.lock().expect("no panic while the addresses are locked").remove(id);
     context.ingress_writes.forget(id);
+    context.statuses.forget(&Whose::Gslb(id.clone()));
 }

@@ -162,7 +162,7 @@ async fn tell(context: &Context, object: &ZoneDelegation, zone: &Zone, moved: &M
             )
         }
     };
-    context.announcer.say(EventType::Normal, reason, note, &object.object_ref(&())).await;
+    context.announcer.say(EventType::Normal, reason, note, &object.object_ref(&()));
 }
 
 #[cfg(test)]

@@ -180,7 +180,7 @@ impl Errand {
         members::hurry(pass, &self.object, memory);
         for (reason, note) in std::mem::take(&mut memory.warnings) {
             let what = (report::WHAT, Key::of(&*self.object));
-            pass.context.announcer.warn(what, reason, note, &self.object.object_ref(&())).await;
+            pass.context.announcer.warn(what, reason, note, &self.object.object_ref(&()));
         }
     }
 

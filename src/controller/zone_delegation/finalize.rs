@@ -20,6 +20,7 @@ use super::standing::{IN_SYNC, told};
 use super::{ZONE_TAKEN, accept, next, report, servers};
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
+use crate::controller::statuses::Whose;
 use crate::controller::write::FIELD_MANAGER;
 use crate::controller::{Pass, PassError};
 use crate::kube_call::in_time;
@@ -34,7 +35,6 @@ pub(super) async fn finalize(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> 
     if !object.finalizers().iter().any(|finalizer| finalizer == marks::ZONE_DELEGATION_FINALIZER) {
         return Ok(Action::await_change());
     }
-    let mut version = object.resource_version();
     let accepted = accept(context, object);
     let places = match &accepted {
         Ok((claimant, _)) => pass.providers.places(&context.settings, claimant.zone().name()),
@@ -54,7 +54,7 @@ pub(super) async fn finalize(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> 
             if let Some(again) = withdraw(pass, object, &claimant, &places).await? {
                 return Ok(again);
             }
-            version = tell_withdrawn(context, object, &claimant).await?.or(version);
+            tell_withdrawn(context, object, &claimant);
             None
         }
         // The older object stands for the zone, and keeps the entry.
@@ -69,10 +69,11 @@ pub(super) async fn finalize(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> 
             "deleted, but {reason}, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes"
         );
         let what = (report::WHAT, Key::of(&**object));
-        context.announcer.warn(what, "DelegationLeft", note, &object.object_ref(&())).await;
+        context.announcer.warn(what, "DelegationLeft", note, &object.object_ref(&()));
     }
-    release(context, object, version).await?;
-    pass.zones.forget(&object.name_any());
+    if release(context, object).await? {
+        pass.zones.forget(&object.name_any());
+    }
     Ok(Action::await_change())
 }
 
@@ -111,39 +112,34 @@ async fn withdraw(
         // No condition will tell any more what stays there.
         if in_sync.reason != IN_SYNC {
             let what = (report::WHAT, Key::of(&**object));
-            context.announcer.warn(what, in_sync.reason, in_sync.message, &object.object_ref(&())).await;
+            context.announcer.warn(what, in_sync.reason, in_sync.message, &object.object_ref(&()));
         }
         return Ok(None);
     }
     // What is known of the peers must outlive this process: it decides when the object may go.
-    let told = report::report(context, object, servers, vec![in_sync], context.now()).await?;
+    report::report(context, object, servers, vec![in_sync], context.now());
     let looks = memories.iter().filter(|(place, _)| is_idle(place));
     let asking = Asking { provider: true, parent: false };
     let looks = looks.filter_map(|(_, memory)| memory.next_look(asking));
-    Ok(Some(next(context, looks.chain(told.again))))
+    Ok(Some(next(context, looks)))
 }
 
 /// Tells that this cluster's part is over, where finalizers of others hold the object on: what its status said before
-/// is not true any more, and nobody would correct it. Gives the version of the object, if that was written.
-async fn tell_withdrawn(
-    context: &Context,
-    object: &ZoneDelegation,
-    claimant: &Claimant,
-) -> kube::Result<Option<String>> {
+/// is not true any more, and nobody would correct it.
+fn tell_withdrawn(context: &Context, object: &ZoneDelegation, claimant: &Claimant) {
     let others = foreign_finalizers(object).map(String::as_str).collect::<Vec<_>>().join(", ");
     if others.is_empty() {
-        return Ok(None);
+        return;
     }
     let message = format!(
         "this cluster has left the delegation and looks at it no more; the object stays until its other finalizers are removed ({others})"
     );
     let withdrawn = Condition::bad(ConditionKind::InSync, "Withdrawn", message);
     let servers = servers(context, claimant.zone(), claimant, &BTreeSet::new());
-    let told = report::report(context, object, servers, vec![withdrawn], context.now()).await?;
-    Ok(told.version)
+    report::report(context, object, servers, vec![withdrawn], context.now());
 }
 
-fn foreign_finalizers(object: &ZoneDelegation) -> impl Iterator<Item = &String> {
+fn foreign_finalizers(object: &impl ResourceExt) -> impl Iterator<Item = &String> {
     object.finalizers().iter().filter(|finalizer| *finalizer != marks::ZONE_DELEGATION_FINALIZER)
 }
 
@@ -166,18 +162,24 @@ pub(super) async fn ensure_finalizer(context: &Context, object: &ZoneDelegation)
     Ok(())
 }
 
-/// Takes our finalizer away from this version of the object, and nothing that came or went meanwhile.
-async fn release(
-    context: &Context,
-    object: &ZoneDelegation,
-    version: Option<String>,
-) -> Result<(), PassError> {
+/// Takes our finalizer away, and nothing that came or went meanwhile. What was edited meanwhile has the end decided anew:
+/// its event wakes us. Gives whether it is done.
+async fn release(context: &Context, object: &ZoneDelegation) -> Result<bool, PassError> {
     let api: Api<ZoneDelegation> = Api::all(context.client.clone());
-    let rest: Vec<&String> = foreign_finalizers(object).collect();
-    let body = json!({"metadata": {"resourceVersion": version, "finalizers": rest}});
+    // A status makes a version, too, which the watch may not have shown.
+    context.statuses.rest(&Whose::ZoneDelegation(Key::of(object))).await;
+    let Some(found) = in_time(api.get_metadata_opt(&object.name_any())).await? else { return Ok(true) };
+    if found.uid() != object.uid() {
+        return Ok(true);
+    }
+    if found.metadata.generation != object.metadata.generation {
+        return Ok(false);
+    }
+    let rest: Vec<&String> = foreign_finalizers(&found).collect();
+    let body = json!({"metadata": {"resourceVersion": found.resource_version(), "finalizers": rest}});
     match in_time(api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(&body))).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
         Err(error) => Err(error.into()),
     }
 }

@@ -138,7 +138,7 @@ async fn refuse(pass: &Pass, object: &ZoneDelegation, word: &str, why: &str) {
 }
 
 async fn tell(pass: &Pass, object: &ZoneDelegation, type_: EventType, reason: &str, note: String) {
-    pass.context.announcer.say(type_, reason, note, &object.object_ref(&())).await;
+    pass.context.announcer.say(type_, reason, note, &object.object_ref(&()));
 }
 
 /// Takes the wish off the object as it is now, unless it is another one by now.

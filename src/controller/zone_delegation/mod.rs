@@ -46,7 +46,7 @@ pub(crate) use zones::bootstrap;
 
 use super::cache::Key;
 use super::context::Context;
-use super::{Pass, PassError, Trigger, cluster};
+use super::{Pass, PassError, cluster};
 use desk::About;
 use discover::Discovery;
 use finalize::{ensure_finalizer, finalize};
@@ -85,22 +85,16 @@ pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<Pass>) -> Result<
                 "A ZoneDelegation cannot be read."
             );
             let what = (UNREADABLE, Key::of(&*guarded));
-            context.announcer.warn(what, "Unreadable", note, &guarded.object_ref(&())).await;
+            context.announcer.warn(what, "Unreadable", note, &guarded.object_ref(&()));
             return Ok(Action::await_change());
         }
     };
     let object = Arc::new(object.clone());
     let action = if object.metadata.deletion_timestamp.is_some() {
-        finalize(&pass, &object).await
+        finalize(&pass, &object).await?
     } else {
-        maintain(&pass, &object).await
+        maintain(&pass, &object).await?
     };
-    let key = Key::of(&*object);
-    // However it ended: what was heard meanwhile does not wait for the next try.
-    if context.writer.echoes.take_overtaken(report::WHAT, &key) {
-        pass.triggers.send(Trigger::ZoneDelegation(key));
-    }
-    let action = action?;
     pass.progress.tick();
     Ok(action)
 }
@@ -111,8 +105,8 @@ async fn maintain(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> Result<Acti
     let (claimant, accepted) = match accept(context, object).and_then(|zone| delegated(context, zone)) {
         Ok(accepted) => accepted,
         Err(refused) => {
-            let told = report::report(context, object, BTreeSet::new(), vec![refused], now).await?;
-            return Ok(at(told.again, now));
+            report::report(context, object, BTreeSet::new(), vec![refused], now);
+            return Ok(Action::await_change());
         }
     };
     ensure_finalizer(context, object).await?;
@@ -140,10 +134,10 @@ async fn maintain(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> Result<Acti
     };
     let servers = servers(context, claimant.zone(), &claimant, &own);
     let (stale, look) = members::stale(pass, &claimant, &places, &about);
-    let told = report::report_with(context, object, servers, conditions, Some(stale), context.now()).await?;
+    report::report_with(context, object, servers, conditions, Some(stale), context.now());
     members::settle(pass, object, &places, &about).await?;
     let looks = places.next_looks(pass, &about).chain(schedule.next());
-    Ok(next(context, looks.chain(look).chain(told.again)))
+    Ok(next(context, looks.chain(look)))
 }
 
 /// The zone can be acted on, and no older object stands for it. What is acted on may be the zone before an edit
@@ -233,12 +227,6 @@ fn last_own(object: &ZoneDelegation, claimant: &Claimant) -> BTreeSet<IpAddr> {
     let listed = object.status.iter().flat_map(|status| &status.dns_servers);
     let ours = listed.filter(|server| server.name == claimant.ns_name().as_str());
     ours.filter_map(|server| server.address.parse().ok()).collect()
-}
-
-/// A pass at that time, or when something changes.
-fn at(time: Option<Timestamp>, now: Timestamp) -> Action {
-    let pause = |time: Timestamp| Duration::try_from(time.duration_since(now)).unwrap_or_default();
-    time.map_or_else(Action::await_change, |time| Action::requeue(pause(time)))
 }
 
 /// When to look again: with the period, or earlier if something asks for it. A time that has passed is no reason to start

@@ -122,7 +122,7 @@ impl Places {
     pub(super) async fn doubt(&self, pass: &Pass, object: &ZoneDelegation) {
         if self.places.iter().any(is_unverified) {
             let (what, note) = ((UNVERIFIED, Key::of(object)), standing::NOT_CHECKED.to_owned());
-            pass.context.announcer.warn(what, standing::UNVERIFIED, note, &object.object_ref(&())).await;
+            pass.context.announcer.warn(what, standing::UNVERIFIED, note, &object.object_ref(&()));
         }
     }
 

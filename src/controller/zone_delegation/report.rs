@@ -9,10 +9,11 @@ use gslb_crds::zone_delegation::DnsServer;
 use gslb_crds::{ZoneDelegation, ZoneDelegationStatus};
 use jiff::Timestamp;
 use kube::{Api, Resource, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::controller::cache::Key;
 use crate::controller::context::Context;
+use crate::controller::statuses::{Whose, Wish};
 use crate::controller::unless_gone;
 use crate::controller::write::{Live, Need, Write};
 
@@ -22,34 +23,25 @@ pub(crate) const WHAT: &str = "ZoneDelegation";
 const MOST_NAMED: usize = 10;
 
 /// As [`report_with`], of what `Ready` depends on alone.
-pub(crate) async fn report(
+pub(crate) fn report(
     context: &Context,
     object: &ZoneDelegation,
     servers: BTreeSet<DnsServer>,
     conditions: Vec<Condition>,
     now: Timestamp,
-) -> kube::Result<Reported> {
-    report_with(context, object, servers, conditions, None, now).await
+) {
+    report_with(context, object, servers, conditions, None, now);
 }
 
-/// What came of a report.
-#[derive(Debug, Default)]
-pub(crate) struct Reported {
-    /// The version that the object has, if it was written.
-    pub(crate) version: Option<String>,
-    /// When to look again, if somebody else keeps changing the status.
-    pub(crate) again: Option<Timestamp>,
-}
-
-/// Writes the status if it says something new, and one event per transition. `beside`: a condition that `Ready` does not depend on.
-pub(crate) async fn report_with(
+/// Has the status written if it says something new, and one event per transition stored. `beside`: a condition that `Ready` does not depend on.
+pub(crate) fn report_with(
     context: &Context,
     object: &ZoneDelegation,
     servers: BTreeSet<DnsServer>,
     mut conditions: Vec<Condition>,
     beside: Option<Condition>,
     now: Timestamp,
-) -> kube::Result<Reported> {
+) {
     let key = Key::of(object);
     let needed: Vec<&Condition> = conditions.iter().collect();
     let ready = ready(&needed, "the delegation is served and holds this cluster's name server");
@@ -59,11 +51,20 @@ pub(crate) async fn report_with(
     let generation = object.metadata.generation;
     let (conditions, events) =
         context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, context.wall_now());
-    let desired = json!(ZoneDelegationStatus {
+    let status = json!(ZoneDelegationStatus {
         dns_servers: sorted(servers),
         conditions,
         observed_generation: generation,
     });
+    let live = Live::new(object.resource_version(), &json!(object.status));
+    let need = context.writer.need(WHAT, &key, &status, Some(&live), now);
+    context.statuses.tell(Whose::ZoneDelegation(key), Wish { uid: object.uid(), status }, need);
+    context.announcer.publish(events, &object.object_ref(&()));
+}
+
+/// Writes a status, if it still differs from what the watch shows. Gives what was needed.
+pub(crate) async fn write(context: &Context, object: &ZoneDelegation, desired: Value) -> kube::Result<Need> {
+    let (key, now) = (Key::of(object), context.now());
     let shown = json!(object.status);
     let live = Live::new(object.resource_version(), &shown);
     let need = context.writer.need(WHAT, &key, &desired, Some(&live), now);
@@ -74,15 +75,10 @@ pub(crate) async fn report_with(
             "metadata": {"name": key.name, "uid": object.uid()}, "status": &desired,
         });
         let write = Write { what: WHAT, key: &key, status: Some(&shown), desired, live: Some(&live), now };
-        let written =
-            context.writer.apply(write, &api, &body, |object: &ZoneDelegation| json!(object.status)).await;
-        // The events are not told again, so they go out whatever became of the status.
-        context.announcer.publish(&events, &object.object_ref(&())).await;
-        let version = unless_gone(written)?.and_then(|object| object.resource_version());
-        return Ok(Reported { version, again: None });
+        let view = |object: &ZoneDelegation| json!(object.status);
+        unless_gone(context.writer.apply(write, &api, &body, view).await)?;
     }
-    context.announcer.publish(&events, &object.object_ref(&())).await;
-    Ok(Reported { version: None, again: need.until() })
+    Ok(need)
 }
 
 /// By name, then address, both as plain text (contract §1.4).

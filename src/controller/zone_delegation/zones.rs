@@ -52,7 +52,7 @@ async fn tell_taken(context: &Context, zone: &Zone, object_name: &str) {
         ..ObjectReference::default()
     };
     let told = (NAME_TAKEN, Key { namespace: String::new(), name: object_name.to_owned() });
-    context.announcer.warn(told, NAME_TAKEN, note, &object).await;
+    context.announcer.warn(told, NAME_TAKEN, note, &object);
 }
 
 async fn create(context: &Context, zone: &Zone, name: String) -> kube::Result<()> {

@@ -159,12 +159,16 @@ class Cluster:
         self.etcd.start()
         self.api_server.start()
 
-    def install(self, example):
-        """The definitions, the cluster's objects, and the application of an example file."""
+    def install_definitions(self):
+        """The definitions, and the objects that an installation has."""
         wait(f"the API server of {self.tag} is ready", lambda: self.kubectl("get", "--raw", "/readyz"), "ok")
         self.apply(run([self.programs.find("gslb-bridge"), "crds"]))
         self.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
         self.apply(OBJECTS)
+
+    def install(self, example):
+        """All of it, and the application of an example file."""
+        self.install_definitions()
         self.patch_status(NAMESPACE, "service", "gslb-bridge-dns", self.dns_address)
         self.apply(example.read_text(encoding="utf-8"))
         # Nobody plays the ingress controller.
