@@ -3,6 +3,21 @@
 //! A grid blocks a client, and then its whole address, after a handful of bad log-ins (five within seconds were
 //! enough on a real one), so the count must hold across restarts. The machine is pure; its memory is plain data
 //! that the caller stores.
+//!
+//! What follows from the end of a try:
+//!
+//! | How it ended | may be a bad log-in | never accepted | accepted before |
+//! |---|---|---|---|
+//! | rejected | it is one | again after 60 s, then never | again after 5 minutes, then never |
+//! | sent, no reply: reset, time-out, a gateway's 5xx but 503, or the process ended | yes | again after 60 s, 120 s, … 16 minutes | again at once, then after 60 s, 120 s, … 5 minutes |
+//! | one of two in this way, the other rejected | yes | never | never |
+//! | a reply that is no verdict: 503, 403, a redirect, a page | no: it came in place of a verdict | as if it had not been | as if it had not been |
+//! | no connection, so nothing was sent | no | as if it had not been | as if it had not been |
+//! | accepted | no | everything is forgotten | everything is forgotten |
+//!
+//! A restart changes none of it. A session that lives needs no log-in, and one that was accepted is a bad one only if it was
+//! changed at the backend during the very outage that keeps the replies: so it is tried once more at once, perhaps at another
+//! address, as when a master fails over.
 
 use std::fmt;
 
@@ -23,10 +38,6 @@ pub const PROVEN_LOGIN_PAUSE: SignedDuration = SignedDuration::from_secs(300);
 pub const MOST_CREDENTIALS: usize = 8;
 /// When that many were rejected, one is forgotten for another after this time. No outside reference.
 pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(1);
-
-/// Tries of a credential that was never accepted whose replies may be lost before the next one waits: an outage at the first
-/// start must not look like a wrong password. One less than what blocked a client on a real grid (reference.md §1.3).
-pub const FREE_LOST_TRIES: u8 = 4;
 
 /// Random bytes that make one installation's fingerprints useless for another. The caller draws them once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,12 +83,9 @@ struct Tries {
     /// Tries that were rejected since it was last accepted.
     #[serde(default)]
     bad: u8,
-    /// Tries whose end nobody saw, because the process ended first.
+    /// Tries whose end nobody saw: the reply was lost, or the process ended first.
     #[serde(default)]
     unanswered: u8,
-    /// Tries in a row whose reply was lost.
-    #[serde(default, skip_serializing_if = "is_none")]
-    lost: u8,
     /// When it was last tried, if that try counts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     last: Option<Timestamp>,
@@ -93,15 +101,16 @@ pub enum LoginEnd {
     },
     /// The backend accepted it.
     Accepted,
-    /// The reply was lost, and the backend may have rejected the credential. Nobody says this of a
-    /// [proven](LoginRecord::is_proven) credential, which an outage must not hold up.
+    /// It was sent and the reply was lost: the backend may have rejected the credential.
     Lost {
-        /// When.
+        /// When the try was noted, or would have been.
         at: Timestamp,
     },
-    /// The backend gave no verdict.
-    Unanswered {
-        /// What [`LoginRecord::last`] said before the try was noted.
+    /// Nothing was sent, or something came in place of a verdict.
+    Unheard {
+        /// When the try was noted, or would have been.
+        at: Timestamp,
+        /// What [`LoginRecord::last`] said before that.
         before: Option<Timestamp>,
     },
 }
@@ -207,15 +216,18 @@ impl LoginRecord {
                 (tries.unanswered, tries.last) = (unanswered, Some(at));
             }
             LoginEnd::Accepted => {
-                *tries = Tries { proven: true, bad: 0, unanswered: 0, lost: 0, last: None, ..*tries };
+                *tries = Tries { proven: true, bad: 0, unanswered: 0, last: None, ..*tries };
             }
-            // Told again, as nobody knew whether it was stored.
-            LoginEnd::Lost { at } if tries.lost > 0 && tries.unanswered == 0 && tries.last == Some(at) => {}
+            // It was noted, or told before.
+            LoginEnd::Lost { at } if tries.unanswered > 0 && tries.last == Some(at) => {}
             LoginEnd::Lost { at } => {
-                tries.lost = tries.lost.saturating_add(1);
-                (tries.unanswered, tries.last) = (unanswered, Some(at));
+                (tries.unanswered, tries.last) = (tries.unanswered.saturating_add(1), Some(at));
             }
-            LoginEnd::Unanswered { before } => (tries.unanswered, tries.last) = (unanswered, before),
+            LoginEnd::Unheard { at, before } if tries.last == Some(at) => {
+                (tries.unanswered, tries.last) = (unanswered, before);
+            }
+            // It was not noted, or told before.
+            LoginEnd::Unheard { .. } => {}
         }
         // What was never accepted nor rejected need not be remembered.
         self.tries.retain(|tries| tries.proven || !tries.is_settled());
@@ -243,7 +255,7 @@ impl LoginRecord {
             {
                 self.tries.remove(oldest);
             }
-            self.tries.push(Tries { fingerprint, proven: false, bad: 0, unanswered: 0, lost: 0, last: None });
+            self.tries.push(Tries { fingerprint, proven: false, bad: 0, unanswered: 0, last: None });
             self.tries.len() - 1
         });
         &mut self.tries[index]
@@ -263,13 +275,8 @@ impl Tries {
     }
 
     fn is_settled(&self) -> bool {
-        self.bad == 0 && self.unanswered == 0 && self.lost == 0
+        self.bad == 0 && self.unanswered == 0
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_none(count: &u8) -> bool {
-    *count == 0
 }
 
 /// Whether a credential may be sent now. Each one is counted for itself; if too many were rejected, a further one waits
@@ -277,10 +284,12 @@ fn is_none(count: &u8) -> bool {
 pub fn decide(record: &LoginRecord, fingerprint: Fingerprint, now: Timestamp) -> LoginDecision {
     let (last, pause) = match record.of(fingerprint) {
         Some(tries) => match (tries.bad, tries.unanswered) {
-            (0, 0) if tries.lost < FREE_LOST_TRIES => return LoginDecision::MayTry,
-            (0, 0) => (tries.last, BAD_LOGIN_PAUSE * (1 << (tries.lost - FREE_LOST_TRIES).min(4))),
+            (0, 0) => return LoginDecision::MayTry,
             // Nobody has rejected it, so it must not be given up; but the tries grow rare.
-            (0, unanswered) => (tries.last, BAD_LOGIN_PAUSE * (1 << (unanswered - 1).min(4))),
+            (0, unanswered) => match unanswered_pause(unanswered, tries.proven) {
+                Some(pause) => (tries.last, pause),
+                None => return LoginDecision::MayTry,
+            },
             (1, 0) if tries.proven => (tries.last, PROVEN_LOGIN_PAUSE),
             (1, 0) => (tries.last, BAD_LOGIN_PAUSE),
             _ => return LoginDecision::BlockedUntilChanged,
@@ -294,164 +303,13 @@ pub fn decide(record: &LoginRecord, fingerprint: Fingerprint, now: Timestamp) ->
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SALT: Salt = Salt([7; 16]);
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + second).unwrap()
-    }
-
-    fn secret(password: &str) -> Fingerprint {
-        Fingerprint::of(&SALT, "svc-dns", password)
-    }
-
-    fn rejected_at(record: LoginRecord, password: &str, second: i64) -> LoginRecord {
-        let print = secret(password);
-        record.trying(print, at(second)).ended(print, LoginEnd::Rejected { at: at(second) })
-    }
-
-    #[test]
-    fn the_second_try_waits_60_seconds_and_there_is_no_third() {
-        let record = rejected_at(LoginRecord::new(SALT), "wrong", 0);
-        assert_eq!(decide(&record, secret("wrong"), at(59)), LoginDecision::WaitUntil(at(60)));
-        assert_eq!(decide(&record, secret("wrong"), at(60)), LoginDecision::MayTry);
-        let record = rejected_at(record, "wrong", 60);
-        assert_eq!(decide(&record, secret("wrong"), at(9999)), LoginDecision::BlockedUntilChanged);
-    }
-
-    #[test]
-    fn a_changed_secret_may_be_tried_at_once_and_is_counted_from_the_start() {
-        let record = rejected_at(rejected_at(LoginRecord::new(SALT), "wrong", 0), "wrong", 60);
-        assert_eq!(decide(&record, secret("right"), at(61)), LoginDecision::MayTry);
-        let record = rejected_at(record, "worse", 61);
-        assert_eq!(decide(&record, secret("worse"), at(62)), LoginDecision::WaitUntil(at(121)));
-    }
-
-    #[test]
-    fn tries_without_an_end_survive_a_restart_grow_rare_and_block_nothing_for_ever() {
-        let print = secret("wrong");
-        let record = LoginRecord::new(SALT).trying(print, at(0));
-        let stored = serde_json::to_string(&record).unwrap();
-        let record: LoginRecord = serde_json::from_str(&stored).unwrap();
-        assert_eq!(decide(&record, print, at(1)), LoginDecision::WaitUntil(at(60)));
-        let record = record.trying(print, at(60));
-        assert_eq!(decide(&record, print, at(179)), LoginDecision::WaitUntil(at(180)));
-        assert_eq!(decide(&record, print, at(180)), LoginDecision::MayTry);
-        // One rejection and one try without an end may have been two rejections.
-        let record = rejected_at(LoginRecord::new(SALT), "wrong", 0).trying(print, at(60));
-        assert_eq!(decide(&record, print, at(9999)), LoginDecision::BlockedUntilChanged);
-    }
-
-    #[test]
-    fn a_proven_credential_counts_anew_when_rejected_and_waits_longer_for_its_second_try() {
-        let print = secret("right");
-        let record = LoginRecord::new(SALT).trying(print, at(0)).ended(print, LoginEnd::Accepted);
-        assert!(record.is_proven(print));
-        assert_eq!(decide(&record, print, at(1)), LoginDecision::MayTry);
-        // Without a note: a session was renewed.
-        let record = record.ended(print, LoginEnd::Rejected { at: at(600) });
-        assert!(!record.is_proven(print));
-        assert_eq!(decide(&record, print, at(899)), LoginDecision::WaitUntil(at(900)));
-        let record = rejected_at(record, "right", 900);
-        assert_eq!(decide(&record, print, at(99_999)), LoginDecision::BlockedUntilChanged);
-    }
-
-    #[test]
-    fn a_rejection_that_is_told_twice_counts_once() {
-        let print = secret("wrong");
-        let first = rejected_at(LoginRecord::new(SALT), "wrong", 0);
-        let second = rejected_at(first.clone(), "wrong", 60);
-        assert_ne!(first, second);
-        for (record, second) in [(first, 0), (second, 60)] {
-            assert_eq!(record.clone().ended(print, LoginEnd::Rejected { at: at(second) }), record);
-        }
-    }
-
-    #[test]
-    fn a_try_without_a_verdict_leaves_the_count_and_the_pause_as_they_were() {
-        let print = secret("wrong");
-        for before in [LoginRecord::new(SALT), rejected_at(LoginRecord::new(SALT), "wrong", 0)] {
-            let end = LoginEnd::Unanswered { before: before.last(print) };
-            assert_eq!(before.clone().trying(print, at(60)).ended(print, end), before);
-        }
-    }
-
-    /// A grid that blocks a client drops its packets (reference.md §1.3).
-    #[test]
-    fn tries_whose_reply_is_lost_grow_rare_until_one_is_answered() {
-        let print = secret("wrong");
-        let mut record = LoginRecord::new(SALT);
-        let mut sent = vec![];
-        for second in 0..2000 {
-            if decide(&record, print, at(second)) == LoginDecision::MayTry {
-                let end = LoginEnd::Lost { at: at(second) };
-                record = record.trying(print, at(second)).ended(print, end);
-                assert_eq!(record.clone().ended(print, end), record, "told twice");
-                sent.push(second);
-            }
-        }
-        assert_eq!(sent, [0, 1, 2, 3, 63, 183, 423, 903, 1863]);
-        assert!(!record.is_rejected(print));
-        let record = record.ended(print, LoginEnd::Accepted);
-        assert_eq!(
-            (decide(&record, print, at(1861)), record.is_proven(print)),
-            (LoginDecision::MayTry, true)
-        );
-    }
-
-    #[test]
-    fn credentials_that_are_tried_in_turn_do_not_reset_one_another() {
-        let mut record = LoginRecord::new(SALT);
-        let mut sent = 0;
-        for second in 0..10_000 {
-            let password = ["blue", "green"][usize::try_from(second % 2).unwrap()];
-            if decide(&record, secret(password), at(second)) == LoginDecision::MayTry {
-                record = rejected_at(record, password, second);
-                sent += 1;
-            }
-        }
-        assert_eq!(sent, 4);
-    }
-
-    #[test]
-    fn more_credentials_than_are_remembered_wait_until_the_oldest_is_forgotten() {
-        let mut record = LoginRecord::new(SALT);
-        for second in 0..8 {
-            record = rejected_at(record, &format!("wrong {second}"), second);
-        }
-        assert_eq!(decide(&record, secret("another"), at(3599)), LoginDecision::WaitUntil(at(3600)));
-        let record = rejected_at(record, "another", 3600);
-        assert_eq!(record.tries.len(), MOST_CREDENTIALS);
-        assert_eq!(decide(&record, secret("another"), at(3601)), LoginDecision::WaitUntil(at(3660)));
-        // A credential that works is forgotten first, as it costs nothing.
-        let print = secret("wrong 3");
-        let record = record.ended(print, LoginEnd::Accepted);
-        assert_eq!(decide(&record, secret("one more"), at(3601)), LoginDecision::MayTry);
-        assert_eq!(record.trying(secret("one more"), at(3601)).of(print), None);
-    }
-
-    #[test]
-    fn a_clock_that_was_set_back_makes_no_pause_longer() {
-        let print = secret("wrong");
-        let record = rejected_at(LoginRecord::new(SALT), "wrong", 3600).not_after(at(0));
-        assert_eq!(decide(&record, print, at(0)), LoginDecision::WaitUntil(at(60)));
-        assert_eq!(record.clone().not_after(at(1)), record);
-    }
-
-    #[test]
-    fn the_stored_memory_holds_neither_name_nor_secret() {
-        let stored = serde_json::to_string(&rejected_at(LoginRecord::new(SALT), "hunter2", 0)).unwrap();
-        assert!(!stored.contains("hunter2") && !stored.contains("svc-dns"), "{stored}");
-        let print = serde_json::to_value(secret("hunter2")).unwrap();
-        assert!(print.as_u64().is_some_and(|bits| bits <= u64::from(u32::MAX)));
-    }
-
-    #[test]
-    fn name_and_password_are_kept_apart() {
-        assert_ne!(Fingerprint::of(&SALT, "ab", "c"), Fingerprint::of(&SALT, "a", "bc"));
-        assert_ne!(secret("x"), Fingerprint::of(&Salt([8; 16]), "svc-dns", "x"));
-    }
+/// The pause after so many tries without an end, if there is one.
+fn unanswered_pause(unanswered: u8, proven: bool) -> Option<SignedDuration> {
+    let doublings = unanswered.checked_sub(if proven { 2 } else { 1 })?;
+    let pause = BAD_LOGIN_PAUSE * (1 << doublings.min(4));
+    Some(if proven { pause.min(PROVEN_LOGIN_PAUSE) } else { pause })
 }
+
+#[cfg(test)]
+#[path = "login_tests.rs"]
+mod tests;

@@ -20,9 +20,10 @@ pub(crate) fn checked(writer: &Writer<'_>, mut record: Object) -> Result<Map<Str
         }
     }
     let view = record.text("view");
+    let answers = if record.kind.name == "record:dtclbdn" { "pattern" } else { "name" };
     let zone = writer
         .store
-        .enclosing_zone(record.text("name"), view)
+        .enclosing_zone(record.text(answers), view)
         .filter(|zone| zone.kind.name == "zone_auth" && writer.account.sees(view))
         .ok_or_else(WapiError::parent_not_found)?;
     let apex = zone.text("fqdn");

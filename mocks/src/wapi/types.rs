@@ -286,6 +286,17 @@ const RECORD_HOST: &[Field] = &[
 /// Kinds that are only looked for; their own fields are left out.
 const RECORD_OTHER: &[Field] = &[NAME, VIEW, ZONE, COMMENT, DISABLE, EXTATTRS];
 
+/// Inferred from clients: the name is one for people, what it answers is the pattern.
+const RECORD_DTCLBDN: &[Field] = &[
+    Field::new("name", Kind::Text, "rwus").search("=:~").base().required(),
+    Field::new("pattern", Kind::Text, "rwus").search("=:~").base().required(),
+    VIEW,
+    ZONE,
+    COMMENT,
+    DISABLE,
+    EXTATTRS,
+];
+
 const RECORD_NS: &[Field] = &[
     Field::new("name", Kind::Name, "rws").search("=:~").base().required(),
     Field::new("nameserver", Kind::Name, "rwus").search("=:~").base().required(),
@@ -383,7 +394,7 @@ pub(crate) static TYPES: &[ObjectType] = &[
     ObjectType { name: "record:caa", operations: "cud", fields: RECORD_CAA },
     ObjectType { name: "record:cname", operations: "cud", fields: RECORD_CNAME },
     ObjectType { name: "record:dname", operations: "cud", fields: RECORD_DNAME },
-    ObjectType { name: "record:dtclbdn", operations: "cud", fields: RECORD_OTHER },
+    ObjectType { name: "record:dtclbdn", operations: "cud", fields: RECORD_DTCLBDN },
     ObjectType { name: "record:ds", operations: "d", fields: dnssec::RECORD_DS },
     ObjectType { name: "record:host", operations: "cud", fields: RECORD_HOST },
     ObjectType { name: "record:https", operations: "cud", fields: RECORD_OTHER },

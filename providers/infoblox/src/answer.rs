@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use gslb_provider_contract::ProviderError;
+use gslb_provider_contract::error::BoxError;
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
@@ -29,6 +30,8 @@ pub(crate) struct Answer {
     pub(crate) body: String,
     /// The body, if it is JSON.
     pub(crate) json: Option<Value>,
+    /// It came in place of the verdict on a credential, which is not sent again for a while.
+    pub(crate) costs_login: bool,
 }
 
 impl Answer {
@@ -45,6 +48,7 @@ impl Answer {
             json: serde_json::from_slice(&body).ok(),
             body: String::from_utf8(body)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            costs_login: false,
         }
     }
 
@@ -60,9 +64,10 @@ impl Answer {
         }
     }
 
-    /// Whether it stands for a reply of the grid that did not come: what the grid did is not known.
+    /// Whether it stands for a reply of the grid that did not come: what the grid did is not known. A 503 is none: it says
+    /// that nobody took the request.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self.status, StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT)
+        self.status.is_server_error() && self.status != StatusCode::SERVICE_UNAVAILABLE
     }
 
     /// Whether it is what a request was sent for.
@@ -133,8 +138,10 @@ impl Failure {
 
     /// Whether the request was sent, and no reply came.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self.kind, Kind::Passing | Kind::Slow)
-            && matches!(self.error, ProviderError::Unavailable { .. })
+        let ProviderError::Unavailable { source, .. } = &self.error else { return false };
+        // One that took too long to connect was not sent.
+        let unsent = |source: &BoxError| source.downcast_ref().is_some_and(reqwest::Error::is_connect);
+        matches!(self.kind, Kind::Passing | Kind::Slow) && !source.as_ref().is_some_and(unsent)
     }
 
     /// Whether the grid understood and said no to this very request.
@@ -243,7 +250,7 @@ fn unavailable(host: &str, answer: &Answer) -> Failure {
     let status = answer.status.as_u16();
     let kind = match status {
         // A proxy says so of a grid that took the request in and did not answer, too (reference.md §6.2: look again).
-        502 | 503 => Kind::Passing,
+        502 | 503 if !answer.costs_login => Kind::Passing,
         429 => Kind::Final,
         // A 500 or 504 may be the end of a long wait, and the grid may still be at work.
         _ => Kind::Slow,

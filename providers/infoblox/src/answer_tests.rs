@@ -8,7 +8,16 @@ fn answer(status: u16, content_type: &str, body: &str) -> Answer {
     let status = StatusCode::from_u16(status).unwrap();
     let json = serde_json::from_str(body).ok();
     let (content_type, body) = (content_type.to_owned(), body.to_owned());
-    Answer { status, content_type, location: None, session: None, retry_after: None, body, json }
+    Answer {
+        status,
+        content_type,
+        location: None,
+        session: None,
+        retry_after: None,
+        body,
+        json,
+        costs_login: false,
+    }
 }
 
 fn failure(status: u16, content_type: &str, body: &str) -> (Kind, &'static str, String) {

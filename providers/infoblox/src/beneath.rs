@@ -26,6 +26,8 @@ use crate::wire::ZONE_DELEGATED;
 const HOST: &str = "record:host";
 /// Hosts that are read in each zone around the name. No outside reference.
 const MOST_HOSTS: usize = 50_000;
+/// A load-balanced name of a DTC. Its own name is one for people; what it answers is a pattern, which may have `*` in it.
+const LBDN: (&str, &str) = ("record:dtclbdn", "pattern");
 /// Kinds of objects that stand at a name, and the field with that name. All of them can be searched for by pattern.
 /// Shared records are not among them: they have no view, and names relative to the zones that share them.
 const KINDS: [(&str, &str); 21] = [
@@ -35,7 +37,7 @@ const KINDS: [(&str, &str); 21] = [
     ("record:caa", "name"),
     ("record:cname", "name"),
     ("record:dname", "name"),
-    ("record:dtclbdn", "name"),
+    LBDN,
     // Its addresses are no records of their own, so a search for records of type A does not find them.
     (HOST, "name"),
     ("record:https", "name"),
@@ -113,6 +115,16 @@ impl Infoblox {
     }
 
     async fn look_for(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Names, Failure> {
+        match self.look_by_field(zone, kind).await {
+            // What its pattern is called in old versions no reference says. People often call it like what it answers.
+            Err(failure) if kind == LBDN && names_field(&failure, LBDN.1) => {
+                self.look_by_field(zone, (LBDN.0, "name")).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn look_by_field(&self, zone: &DomainName, kind: (&str, &str)) -> Result<Names, Failure> {
         let (name, field) = kind;
         let (key, pattern) = (format!("{field}~"), pattern(zone));
         let criteria = [(key.as_str(), pattern.as_str()), ("view", self.view()), ("_return_fields", field)];
@@ -192,6 +204,12 @@ fn described(kind: &str, name: &str) -> String {
 
 fn is_unknown_kind(failure: &Failure, kind: &str) -> bool {
     matches!(&failure.error, ProviderError::Refused { text } if text.contains(&format!("Unknown object type ({kind})")))
+}
+
+/// Whether the grid refused because of a field.
+fn names_field(failure: &Failure, field: &str) -> bool {
+    let refused = |text: &str| text.contains(&format!("'{field}'")) || text.contains(&format!(": {field}"));
+    matches!(&failure.error, ProviderError::Refused { text } if refused(text))
 }
 
 /// What is said of a kind that may not be read. Other failures speak for themselves.

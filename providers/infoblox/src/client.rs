@@ -123,7 +123,9 @@ impl Client {
     /// The same for a batch of nothing but reads.
     pub(crate) async fn read_all(&self, request: &Request) -> Result<Value, Failure> {
         let asked = self.master.current();
-        if self.master.is_due(asked, self.now()) && self.master.leave(asked).is_some() {
+        // One that has not let us in yet has not had its turn: a log-in may have to wait as long as that.
+        let had_its_turn = self.session.cookie().is_some();
+        if had_its_turn && self.master.is_due(asked, self.now()) && self.master.leave(asked).is_some() {
             self.session.forget();
         }
         let mut left = self.settings.grids.len();
@@ -222,15 +224,8 @@ impl Client {
         let credential = self.settings.credentials.read().map_err(Failure::here)?;
         let host = self.grid().host();
         let attempt = self.login.begin(turn, host, &credential, self.now()).await.map_err(Failure::here)?;
-        let answer = self.send_with(request, &credential).await;
-        match &answer {
-            Ok(answer) if answer.status == StatusCode::UNAUTHORIZED => attempt.rejected(self.now()).await,
-            // Only WAPI itself has looked at the password: a 403, a 5xx or a page may come from before it.
-            Ok(answer) if answer.is_from_wapi() => attempt.accepted().await,
-            Ok(answer) if answer.is_lost() => attempt.lost(self.now()).await,
-            Err(failure) if failure.is_lost() => attempt.lost(self.now()).await,
-            Ok(_) | Err(_) => attempt.unanswered().await,
-        }
+        let mut answer = self.send_with(request, &credential).await;
+        attempt.end_as(&mut answer, self.now()).await;
         answer
     }
 

@@ -10,9 +10,11 @@ use gslb_core::login::{Fingerprint, LoginDecision, LoginEnd, LoginRecord, Salt, 
 use gslb_provider_contract::ProviderError;
 use gslb_provider_contract::error::BoxError;
 use jiff::{Timestamp, Unit};
+use reqwest::StatusCode;
 use secrecy::ExposeSecret;
 use tokio::sync::{Mutex, MutexGuard};
 
+use crate::answer::{Answer, Failure, Kind};
 use crate::credentials::Credential;
 
 /// Longest wait for the memory: well above a slow Kubernetes API, and no pass hangs on it. No outside reference.
@@ -80,8 +82,8 @@ pub(crate) struct Attempt<'a> {
     fingerprint: Fingerprint,
     /// When the credential was last tried before this.
     before: Option<Timestamp>,
-    /// It was accepted before, and not rejected since.
-    proven: bool,
+    /// When it is tried.
+    at: Timestamp,
     /// What is stored.
     stored: Option<LoginRecord>,
     own: MutexGuard<'a, Own>,
@@ -128,13 +130,15 @@ impl LoginGate {
             LoginDecision::WaitUntil(until) => return Err(held(host, rejected, Some(until))),
             LoginDecision::BlockedUntilChanged => return Err(held(host, rejected, None)),
         }
-        let (before, proven) = (record.last(fingerprint), record.is_proven(fingerprint));
-        // Taken: a try that ends with its caller is one whose end nobody saw, so the next one is noted.
-        let stored = match own.accepted.take() == Some(fingerprint) && proven {
-            true => stored,
-            false => self.replace(stored, record.trying(fingerprint, now)).await?,
+        let before = record.last(fingerprint);
+        let noted = own.accepted.take() != Some(fingerprint) || !record.is_proven(fingerprint);
+        let stored = match noted {
+            true => self.replace(stored, record.trying(fingerprint, now)).await?,
+            false => stored,
         };
-        Ok(Attempt { gate: self, fingerprint, before, proven, stored, own })
+        // Until it is told otherwise: a try that ends with its caller is one whose end nobody saw.
+        own.unsaved = Some((fingerprint, LoginEnd::Lost { at: now }));
+        Ok(Attempt { gate: self, fingerprint, before, at: now, stored, own })
     }
 
     async fn load(&self) -> Result<Option<LoginRecord>, ProviderError> {
@@ -160,27 +164,25 @@ impl LoginGate {
 }
 
 impl Attempt<'_> {
-    pub(crate) async fn rejected(self, now: Timestamp) {
-        self.end(LoginEnd::Rejected { at: now }).await;
-    }
-
-    pub(crate) async fn accepted(self) {
-        self.end(LoginEnd::Accepted).await;
-    }
-
-    /// It was sent, and the reply was lost. A credential that was never accepted may be a wrong one then, and the grid may
-    /// have counted it.
-    pub(crate) async fn lost(self, now: Timestamp) {
-        match self.proven {
-            true => self.unanswered().await,
-            false => self.end(LoginEnd::Lost { at: now }).await,
-        }
-    }
-
-    /// The grid gave no verdict on the credential.
-    pub(crate) async fn unanswered(self) {
-        let before = self.before;
-        self.end(LoginEnd::Unanswered { before }).await;
+    /// What came back says how it ended. What cost a log-in is marked as nothing to send again at once, as the next one may
+    /// have to wait.
+    pub(crate) async fn end_as(self, outcome: &mut Result<Answer, Failure>, now: Timestamp) {
+        let (at, before) = (self.at, self.before);
+        let end = match outcome {
+            Ok(answer) if answer.status == StatusCode::UNAUTHORIZED => LoginEnd::Rejected { at: now },
+            // Only WAPI itself has looked at the password: a 403, a 503 or a page may come from before it.
+            Ok(answer) if answer.is_from_wapi() => LoginEnd::Accepted,
+            Ok(answer) if answer.is_lost() => {
+                answer.costs_login = true;
+                LoginEnd::Lost { at }
+            }
+            Err(failure) if failure.is_lost() => {
+                failure.kind = Kind::Slow;
+                LoginEnd::Lost { at }
+            }
+            Ok(_) | Err(_) => LoginEnd::Unheard { at, before },
+        };
+        self.end(end).await;
     }
 
     async fn end(mut self, end: LoginEnd) {
@@ -216,7 +218,7 @@ impl Attempt<'_> {
 fn held(host: &str, rejected: bool, until: Option<Timestamp>) -> ProviderError {
     let what = match rejected {
         true => "rejected the user name or the password (HTTP 401)",
-        false => "gave no answer to the last log-ins, and may have counted them as bad ones",
+        false => "gave no answer to the last log-in, and may have counted it as a bad one",
     };
     let when = match until {
         Some(until) => format!("tried once more at {}", until.round(Unit::Second).unwrap_or(until)),

@@ -27,7 +27,7 @@ const KNOWN: &[&str] = &[
     "must", "mx", "name", "names", "naptr", "need", "needed", "needs", "network", "next", "no", "not",
     "notfound", "nothing", "ns", "null", "object", "objects", "of", "on", "one", "only", "operation",
     "operations", "option", "or", "other", "out", "p", "page", "paging", "parent", "parents", "password",
-    "path", "pending", "permission", "permissions", "plain", "please", "policy", "port", "post", "pre",
+    "path", "pattern", "pending", "permission", "permissions", "plain", "please", "policy", "port", "post", "pre",
     "primary", "proto", "proxy", "ptr", "put", "qualified", "query", "read", "reason", "record", "redirect",
     "ref", "reference", "refresh", "refused", "rejected", "request", "requested", "required", "requires",
     "resource", "restart", "result", "results", "revision", "rights", "rr", "rules", "same", "scheduledtask",

@@ -135,9 +135,10 @@ fn read(stream: &mut Stream) -> std::io::Result<Request> {
 /// A whole reply.
 pub(crate) fn reply(status: u16, kind: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
-    let mut bytes =
-        format!("HTTP/1.1 {status} Said\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n")
-            .into_bytes();
+    let mut bytes = format!(
+        "HTTP/1.1 {status} Said\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+    )
+    .into_bytes();
     bytes.extend_from_slice(body);
     bytes
 }

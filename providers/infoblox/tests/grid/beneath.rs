@@ -90,14 +90,23 @@ async fn aliases_of_hosts_and_rarer_kinds_are_found_too() {
         let aliases = json!(["www.cloud.example.com", "Cloud.example.com", "www.example.com"]);
         let address = json!([{"ipv4addr": "192.0.2.2"}]);
         on.add("record:host", json!({"name": "app7.example.com", "ipv4addrs": address, "aliases": aliases}));
-        for kind in ["record:alias", "record:dtclbdn", "record:https", "record:svcb"] {
+        for kind in ["record:alias", "record:https", "record:svcb"] {
             on.add(kind, json!({"name": "app.cloud.example.com"}));
+        }
+        let named = [
+            ("shop", "app.cloud.example.com"),
+            ("all", "*.eu.cloud.example.com"),
+            ("x.cloud.example.com", "x.example.com"),
+        ];
+        for (name, pattern) in named {
+            on.add("record:dtclbdn", json!({"name": name, "pattern": pattern}));
         }
         fault.into_iter().for_each(|fault| on.grid.faults().inject(fault));
         let expected = [
             "alias of record:host Cloud.example.com",
             "alias of record:host www.cloud.example.com",
             "record:alias app.cloud.example.com",
+            "record:dtclbdn *.eu.cloud.example.com",
             "record:dtclbdn app.cloud.example.com",
             "record:https app.cloud.example.com",
             "record:svcb app.cloud.example.com",
@@ -161,4 +170,16 @@ async fn inferred_a_kind_that_the_version_does_not_know_holds_nothing_and_hides_
     on.grid.faults().inject(Fault::Refuse(unknown).on_path("/request"));
     on.grid.faults().inject(Fault::Refuse(unknown).on_path("/record:caa?"));
     assert_eq!(on.beneath().await.unwrap(), found(&["record:a www.cloud.example.com"]));
+}
+
+/// [inferred]: an old version may not have the field.
+#[tokio::test]
+async fn inferred_where_patterns_cannot_be_searched_for_load_balanced_names_are_found_by_their_own() {
+    for refusal in ["Unknown argument/field: 'pattern'", "Field is not searchable: pattern"] {
+        let on = OnGrid::new();
+        on.add("record:dtclbdn", json!({"name": "app.cloud.example.com", "pattern": "app.example.com"}));
+        on.grid.faults().inject(Fault::Refuse(refusal).on_path("/request"));
+        on.grid.faults().inject(Fault::Refuse(refusal).on_path("/record:dtclbdn?pattern"));
+        assert_eq!(on.beneath().await.unwrap(), found(&["record:dtclbdn app.cloud.example.com"]));
+    }
 }

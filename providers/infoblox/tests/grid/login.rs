@@ -1,13 +1,15 @@
 //! Sessions, and how often a credential is tried.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use gslb_core::login::LoginRecord;
-use gslb_mocks::wapi::Fault;
+use gslb_mocks::wapi::{Fault, FaultRule};
 use gslb_provider_contract::error::BoxError;
 use gslb_provider_contract::{Observe, ProviderError, Retry};
-use gslb_provider_infoblox::{Credentials, ForgetfulMemory, LoginMemory};
+use gslb_provider_infoblox::{Credentials, ForgetfulMemory, GridAddress, Infoblox, LoginMemory};
 
 use crate::stage::{OnGrid, PASSWORD, USER, Wanted, builder, credentials, scope, wants};
 
@@ -110,20 +112,120 @@ async fn an_outage_during_the_log_in_is_no_bad_log_in() {
 
 /// A grid that blocks a client after bad log-ins drops what it sends (reference.md §1.3).
 #[tokio::test]
-async fn log_ins_whose_reply_is_lost_grow_rare_while_the_credential_was_never_accepted() {
-    for fault in [Fault::ResetBeforeCommit, Fault::BadGateway] {
-        let on = OnGrid::new();
+async fn log_ins_whose_reply_is_lost_are_counted_and_grow_rare() {
+    for fault in [Fault::ResetBeforeCommit, Fault::ResetAfterCommit, Fault::BadGateway, Fault::GatewayTimeout]
+    {
+        let memory = Arc::<ForgetfulMemory>::default();
+        let on = OnGrid::with(builder(), wrong(&memory));
         on.grid.faults().inject(fault);
-        for _ in 0..3 {
-            on.observe().await.unwrap_err();
+        let mut sent = vec![];
+        for second in 0..600 {
+            let before = on.grid.journal().entries().len();
+            let failed = on.observe().await.unwrap_err();
+            match on.grid.journal().entries().len() - before {
+                0 => assert!(failed.to_string().contains("gave no answer to the last log-in"), "{failed}"),
+                count => {
+                    assert_eq!((count, failed.reason()), (1, "ProviderUnavailable"), "{fault:?}");
+                    sent.push(second);
+                }
+            }
+            on.advance(1);
         }
-        assert_eq!(on.grid.journal().entries().len(), 4, "{fault:?}");
-        let held = on.observe().await.unwrap_err();
-        assert!(held.to_string().contains("gave no answer to the last log-ins"), "{held}");
+        assert_eq!(sent, [0, 60, 180, 420], "{fault:?}");
+        // The grid answers again, and the password is still wrong: that may have been more bad ones than two already.
         on.grid.faults().clear();
-        on.advance(60);
-        on.observe().await.unwrap();
+        on.advance(900);
+        assert_eq!(on.observe().await.unwrap_err().reason(), "Unauthenticated");
+        on.advance(86_400);
+        assert_eq!(on.observe().await.unwrap_err().retry(), Retry::AfterChange);
+        // So it is after a restart.
+        let restarted = on.another(wrong(&memory)).observe(&scope()).await.unwrap_err();
+        assert_eq!(restarted.retry(), Retry::AfterChange);
     }
+}
+
+#[tokio::test]
+async fn a_rejection_and_a_lost_reply_are_two_bad_log_ins() {
+    let on = OnGrid::with(builder(), wrong(&Arc::default()));
+    on.observe().await.unwrap_err();
+    on.advance(60);
+    on.grid.faults().inject(Fault::ResetAfterCommit);
+    assert_eq!(on.observe().await.unwrap_err().reason(), "ProviderUnavailable");
+    on.grid.faults().clear();
+    on.advance(86_400);
+    assert_eq!(on.observe().await.unwrap_err().retry(), Retry::AfterChange);
+}
+
+/// As a session that lives needs none, an outage costs a credential that works one log-in at most.
+#[tokio::test]
+async fn an_outage_holds_up_a_proven_credential_for_a_minute_at_most() {
+    for fault in [Fault::ResetBeforeCommit, Fault::BadGateway, Fault::Unavailable] {
+        let on = OnGrid::new();
+        on.observe().await.unwrap();
+        // In the session.
+        on.grid.faults().inject(fault);
+        for _ in 0..4 {
+            assert_eq!(on.observe().await.unwrap_err().reason(), "ProviderUnavailable", "{fault:?}");
+            on.advance(15);
+        }
+        on.grid.faults().clear();
+        on.advance(30);
+        on.observe().await.unwrap();
+        // The session ended meanwhile.
+        on.grid.expire_sessions();
+        on.grid.faults().inject(fault);
+        for _ in 0..4 {
+            on.observe().await.unwrap_err();
+            on.advance(15);
+        }
+        on.grid.faults().clear();
+        on.advance(30);
+        on.observe().await.unwrap();
+        assert_eq!(on.grid.bad_logins(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_log_in_that_its_caller_gave_up_is_counted_though_the_process_lives() {
+    let memory = Arc::<ForgetfulMemory>::default();
+    let on = OnGrid::with(builder(), Wanted { memory: Arc::clone(&memory) as _, ..Wanted::default() });
+    on.observe().await.unwrap();
+    on.grid.expire_sessions();
+    // The first request finds the session gone, the second one logs in.
+    on.grid.faults().inject(FaultRule::from(Fault::Slow(Duration::from_secs(3600))).after(1).times(1));
+    let arrived = async {
+        while !on.grid.faults().in_force().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        outcome = on.observe() => panic!("{outcome:?}"),
+        () = arrived => {}
+    }
+    // The second one ends likewise.
+    on.grid.faults().replace(Some(Fault::ResetBeforeCommit));
+    on.observe().await.unwrap_err();
+    on.grid.faults().clear();
+    let held = on.observe().await.unwrap_err();
+    assert!(matches!(held, ProviderError::LoginHeld { until: Some(_), .. }), "{held:?}");
+    on.advance(60);
+    on.observe().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_grid_that_cannot_be_connected_to_costs_no_log_in() {
+    let on = OnGrid::new();
+    let mut settings = on.settings(&Wanted::default());
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    settings.grids = vec![GridAddress::new("127.0.0.1", port, "v2.12.3").unwrap()];
+    let memory = Arc::<ForgetfulMemory>::default();
+    let away = Infoblox::new(settings, Arc::clone(&memory) as _, Arc::new(())).unwrap();
+    for _ in 0..3 {
+        let failed = away.observe(&scope()).await.unwrap_err();
+        assert_eq!(failed.reason(), "ProviderUnavailable", "{failed}");
+    }
+    let back = on.another(Wanted { memory, ..Wanted::default() });
+    back.observe(&scope()).await.unwrap();
 }
 
 #[tokio::test]
@@ -240,7 +342,7 @@ impl LoginMemory for Silent {
 
 #[tokio::test]
 async fn a_memory_that_never_answers_is_an_error_in_time() {
-    let timeout = std::time::Duration::from_millis(20);
+    let timeout = Duration::from_millis(20);
     let on = OnGrid::with(builder(), Wanted { memory: Arc::new(Silent), timeout, ..Wanted::default() });
     assert_eq!(on.observe().await.unwrap_err().reason(), "ProviderUnavailable");
     assert_eq!(on.grid.journal().entries(), []);

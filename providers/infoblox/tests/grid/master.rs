@@ -99,7 +99,21 @@ async fn a_candidate_that_refers_to_the_master_is_left_and_the_master_is_kept() 
 async fn a_master_that_is_busy_or_away_is_looked_for_at_the_other_addresses() {
     for fault in [Fault::Unavailable, Fault::BadGateway, Fault::ResetBeforeCommit] {
         let two = two();
+        two.provider.observe(&scope()).await.unwrap();
         two.first.faults().inject(fault);
+        two.provider.observe(&scope()).await.unwrap();
+        assert!(two.asked()[1] > 0, "{fault:?}");
+    }
+    // A grid may have counted a log-in whose reply is lost, whichever of its addresses it went to.
+    for (fault, seconds) in [(Fault::Unavailable, 0), (Fault::BadGateway, 60), (Fault::ResetBeforeCommit, 60)]
+    {
+        let two = two();
+        two.first.faults().inject(fault);
+        if seconds > 0 {
+            let held = two.provider.observe(&scope()).await.unwrap_err();
+            assert_eq!((held.reason(), two.asked()), ("LoginHeld", [1, 0]), "{fault:?}");
+            two.clock.fetch_add(seconds, Ordering::SeqCst);
+        }
         two.provider.observe(&scope()).await.unwrap();
         assert!(two.asked()[1] > 0, "{fault:?}");
     }
@@ -110,6 +124,21 @@ async fn a_master_that_is_busy_or_away_is_looked_for_at_the_other_addresses() {
     let server = grid.serve_https(listener(), &tls).unwrap();
     let provider = provider(settings(&[closed, server.address().port()], &tls));
     provider.observe(&scope()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_master_that_loses_replies_for_long_holds_up_no_read_at_the_other_address() {
+    for fault in [Fault::BadGateway, Fault::ResetBeforeCommit] {
+        let two = two();
+        two.provider.observe(&scope()).await.unwrap();
+        two.first.faults().inject(fault);
+        for _ in 0..40 {
+            two.provider.observe(&scope()).await.unwrap();
+            two.clock.fetch_add(15, Ordering::SeqCst);
+        }
+        // It is asked once a minute.
+        assert!(two.asked()[0] < 20, "{fault:?}: {:?}", two.asked());
+    }
 }
 
 #[tokio::test]
