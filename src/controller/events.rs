@@ -15,7 +15,7 @@ use kube::{Api, Client};
 use tokio::sync::{Notify, watch};
 
 use super::cache::Chain;
-use crate::kube_call::in_time;
+use crate::kube_call::{in_time, is_end_of_namespace};
 
 /// Name under which events are reported.
 const CONTROLLER: &str = "gslb-bridge";
@@ -149,6 +149,7 @@ impl Word {
         match in_time(api.create(&PostParams::default(), &self.stored(namespace, instance))).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) if status.code == 409 && self.name.is_some() => {}
+            Err(error) if is_end_of_namespace(&error) => {}
             Err(error) => self.lost(&Chain(&error)),
         }
     }

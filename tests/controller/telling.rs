@@ -158,6 +158,28 @@ async fn a_hanging_call_about_events_or_status_delays_no_delegation() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_being_deleted_is_asked_for_nothing_again_and_again() {
+    let cluster = served().await;
+    let running = cluster.run();
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    cluster.settle().await;
+    for (group, resource) in [("externaldns.k8s.io", "dnsendpoints"), ("events.k8s.io", "events")] {
+        for verb in ["create", "patch"] {
+            let matcher = Matcher::new(verb, group, resource);
+            cluster.api.faults().inject(Fault {
+                matcher,
+                failure: Failure::NamespaceTerminating,
+                times: None,
+            });
+        }
+    }
+    cluster.api.delete("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+    pass(5).await;
+    assert_eq!(cluster.writes().iter().filter(|write| write.resource == "dnsendpoints").count(), 1);
+    assert!(!running.metrics().contains("k8gb_gslb_errors_total{namespace=\"web\""), "{}", running.metrics());
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_told_last_is_written_before_the_end() {
     let cluster = served().await;
     let running = cluster.run();

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::group::Group;
-use gslb_core::publication::{Figures, publish};
+use gslb_core::publication::{Figures, Publication, publish};
 use gslb_crds::marks;
 use jiff::{SignedDuration, Timestamp};
 use kube::runtime::controller::Action;
@@ -29,6 +29,7 @@ use kube::{Resource, ResourceExt};
 use super::cache::Chain;
 use super::context::Context;
 use super::{PassError, Trigger, answer, records};
+use crate::kube_call::is_end_of_namespace;
 
 pub(crate) use group::Guarded;
 use group::{Id, Served};
@@ -91,13 +92,11 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     let applied = if serves {
         records::follow(context, gslb, &zones, &mut publication);
         context.metrics.counted(id.key.clone(), figures);
-        let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref(), now).await;
-        applied.unwrap_or_else(|error| {
-            let why = answer(&error);
-            tracing::warn!(gslb = %id, error = %Chain(&error), "A DNSEndpoint could not be written.");
-            failed = Some(error);
-            apply::Applied::Refused { why }
-        })
+        let Some((applied, error)) = write_records(context, gslb, &publication, &seen, now).await else {
+            return Ok(Action::await_change());
+        };
+        failed = error;
+        applied
     } else {
         apply::Applied::Twin
     };
@@ -114,6 +113,25 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     let look_again = look_again.map(|at| at.duration_since(now));
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     Ok(next(pass, look_again))
+}
+
+/// Writes the records. Nothing if the namespace is being deleted: the Gslb's own deletion is about to be seen.
+async fn write_records(
+    context: &Context,
+    gslb: Served<'_>,
+    publication: &Publication,
+    seen: &observe::Seen<'_>,
+    now: Timestamp,
+) -> Option<(apply::Applied, Option<kube::Error>)> {
+    match apply::apply(context, gslb, publication, seen.endpoint.as_ref(), now).await {
+        Ok(applied) => Some((applied, None)),
+        Err(error) if is_end_of_namespace(&error) => None,
+        Err(error) => {
+            let why = answer(&error);
+            tracing::warn!(gslb = %gslb.id(), error = %Chain(&error), "A DNSEndpoint could not be written.");
+            Some((apply::Applied::Refused { why }, Some(error)))
+        }
+    }
 }
 
 /// Whether its records were left to go on without it.
