@@ -8,7 +8,7 @@ use gslb_provider_external_dns::ExternalDns;
 use gslb_provider_infoblox::Infoblox;
 
 use super::address::Host;
-use super::catalog::INSTANCE_SECTION;
+use super::catalog::{INSTANCE_SECTION, VARIABLES};
 use super::instances;
 use super::problem::Problem;
 use super::reader::Reader;
@@ -115,6 +115,7 @@ impl ProviderChoice {
             let limit = format!("the file has settings below {SECTION}, which have no effect without a grid");
             reader.report(Problem::missing(GRID_HOST, limit, format!("set it, or remove {SECTION}")));
         }
+        warn_of_no_grid(reader);
         Some(if external_dns { Self::ExternalDns } else { Self::None })
     }
 }
@@ -149,6 +150,15 @@ impl InfobloxSettings {
             tls_verify,
             client_certificate,
         })
+    }
+}
+
+/// A variable of the grid may be all that is left of somebody's wish for one.
+fn warn_of_no_grid(reader: &mut Reader<'_>) {
+    let of_grid = VARIABLES.iter().map(|known| known.name).filter(|name| name.starts_with("INFOBLOX_"));
+    let set: Vec<_> = of_grid.filter(|name| reader.reads(name) && reader.is_variable(name)).collect();
+    for name in set.into_iter().filter(|name| *name != GRID_HOST) {
+        reader.warn(name, format!("has no effect, as {GRID_HOST} names no grid"));
     }
 }
 
@@ -211,7 +221,7 @@ pub(super) fn check_proxy(reader: &mut Reader<'_>) {
 }
 
 /// Never empty.
-fn parse_hosts(text: &str) -> Result<Vec<Host>, String> {
+pub(super) fn parse_hosts(text: &str) -> Result<Vec<Host>, String> {
     text.split(',').map(|host| Host::parse(host.trim())).collect()
 }
 
