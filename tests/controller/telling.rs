@@ -119,6 +119,30 @@ async fn hosts_are_known_although_no_status_could_tell_them() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn hosts_are_known_over_a_restart_although_no_status_could_tell_them() {
+    for ready in [true, false] {
+        let cluster = served().await;
+        cluster.api.apply_object(slice("app", ready)).unwrap();
+        cluster.api.faults().inject(Fault {
+            matcher: statuses("gslbs"),
+            failure: Failure::status(403),
+            times: None,
+        });
+        let running = cluster.run();
+        cluster.publishes("app", if ready { &BOTH } else { &[] }).await;
+        cluster.settle().await;
+        running.kill().await;
+        cluster.api.delete("networking.k8s.io/v1", "Ingress", "web", "app").unwrap();
+        let _running = cluster.run();
+        cluster.publishes("app", &[]).await;
+        cluster.settle().await;
+        let object = cluster.api.get("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+        let hosts = object["metadata"]["annotations"]["gslb-bridge.io/hosts"].as_str().unwrap();
+        assert_eq!(hosts, json!({HOST: {"answer": "NoData", "ttl": 30}}).to_string(), "{ready}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_status_of_a_deleted_gslb_is_not_written_to_the_next_one_of_its_name() {
     let cluster = served().await;
     let _running = cluster.run();
