@@ -42,7 +42,7 @@ pub(crate) fn report(
     applied: &Applied,
     now: Timestamp,
 ) {
-    let (key, what) = (gslb.key(), what(gslb.group));
+    let what = what(gslb.group);
     let unheard = publication.hosts.iter().any(|host| host.decision.is_none());
     let told = told(context, gslb);
     if is_told(told.as_deref(), &gslb) && (unheard || records::is_unasked(&publication.conditions)) {
@@ -53,7 +53,7 @@ pub(crate) fn report(
     let live_conditions = gslb.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, events) =
-        context.announcer.settle(what, &key, &conditions, live_conditions, generation, context.wall_now());
+        context.announcer.settle(what, &gslb.metadata, &conditions, live_conditions, context.wall_now());
     let mut status = status(context, seen, publication);
     keep_times(&mut status.peers, told.as_deref().map_or(&[], |told| &told.peers));
     status.conditions = conditions;
@@ -64,15 +64,14 @@ pub(crate) fn report(
 /// Says of a legacy Gslb that it is not served any more; what its status said of health and answers is over. An event
 /// only if `news`: nothing else has told it. Also for a Gslb of any group whose end has come.
 pub(crate) fn retired(context: &Context, gslb: Served<'_>, ready: Condition, news: bool) {
-    let (key, now) = (gslb.key(), context.now());
+    let now = context.now();
     let before = told(context, gslb).map(Cow::into_owned).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, mut events) = context.announcer.settle(
         what(gslb.group),
-        &key,
+        &gslb.metadata,
         &[ready],
         &before.conditions,
-        generation,
         context.wall_now(),
     );
     events.retain(|_| news);

@@ -50,7 +50,7 @@ pub(crate) fn report_with(
         object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = object.metadata.generation;
     let (conditions, events) =
-        context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, context.wall_now());
+        context.announcer.settle(WHAT, &object.metadata, &conditions, live_conditions, context.wall_now());
     let status = json!(ZoneDelegationStatus {
         dns_servers: sorted(servers),
         conditions,
