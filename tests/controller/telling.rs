@@ -181,6 +181,28 @@ async fn a_hanging_call_about_events_or_status_delays_no_delegation() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn conditions_of_others_stay_and_cost_no_write() {
+    let cluster = served().await;
+    let _running = cluster.run();
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    let audited = json!({"type": "example.com/Audited", "status": "True", "reason": "Audited", "message": "",
+        "lastTransitionTime": "2026-01-02T03:04:05Z"});
+    let mut object = gslb("app", round_robin());
+    object["status"] = json!({"conditions": [audited]});
+    cluster.api.apply_object(object).unwrap();
+    cluster.settle().await;
+    pass(60).await;
+    assert_eq!(cluster.writes(), []);
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    cluster.tells("app", "Serving", "False", "NoHealthySite").await;
+    cluster.api.apply_object(slice("app", true)).unwrap();
+    cluster.tells("app", "Serving", "True", "Strategy").await;
+    cluster.settle().await;
+    let conditions = cluster.gslb("app")["status"]["conditions"].as_array().unwrap().clone();
+    assert!(conditions.contains(&audited), "{conditions:?}");
+}
+
 /// As behind an admission webhook for one namespace that does not answer.
 #[tokio::test(start_paused = true)]
 async fn where_the_calls_of_one_namespace_hang_another_one_is_served_and_told_at_once() {

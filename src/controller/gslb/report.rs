@@ -22,7 +22,7 @@ use crate::controller::context::Context;
 use crate::controller::records;
 use crate::controller::statuses::{Whose, Wish};
 use crate::controller::unless_gone;
-use crate::controller::write::{Live, Need, Write};
+use crate::controller::write::{Live, Need, Write, own_status};
 use crate::peer::book::Told;
 
 /// Name of this kind in memories and of its status as a kind of write.
@@ -89,7 +89,7 @@ pub(crate) fn retired(context: &Context, gslb: Served<'_>, ready: Condition, new
 
 /// Has the status written if it says something new, and tells the events.
 fn tell(context: &Context, gslb: Served<'_>, status: &GslbStatus, events: Vec<Event>, now: Timestamp) {
-    let live = Live::new(gslb.resource_version(), &json!(gslb.status));
+    let live = Live::new(gslb.resource_version(), &own_status(&gslb.status));
     let wish = Wish { uid: gslb.uid(), status: json!(status) };
     let need = context.writer.need(what(gslb.group), &gslb.key(), &wish.status, Some(&live), now);
     context.statuses.tell(Whose::Gslb(gslb.id()), wish, need);
@@ -100,7 +100,7 @@ fn tell(context: &Context, gslb: Served<'_>, status: &GslbStatus, events: Vec<Ev
 pub(crate) async fn write(context: &Context, gslb: Served<'_>, desired: Value) -> kube::Result<Need> {
     let (key, what, now) = (gslb.key(), what(gslb.group), context.now());
     let shown = json!(gslb.status);
-    let live = Live::new(gslb.resource_version(), &shown);
+    let live = Live::new(gslb.resource_version(), &own_status(&shown));
     let need = context.writer.need(what, &key, &desired, Some(&live), now);
     if need == Need::Write {
         let body = json!({
