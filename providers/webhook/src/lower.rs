@@ -364,7 +364,6 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// C090.
         #[test]
         fn whatever_others_have_listed_stays_as_it_is_spelled(
             others in proptest::collection::btree_set("[a-z]{1,8}", 0..6),

@@ -13,7 +13,7 @@ fn text(text: &str) -> String {
     text.to_owned()
 }
 
-/// C056; C065.
+/// C039.
 #[tokio::test]
 async fn every_answer_that_is_none_is_an_error_with_a_reason_and_never_an_absence() {
     let v2 = "application/external.dns.webhook+json;version=2";

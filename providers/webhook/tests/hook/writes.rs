@@ -61,6 +61,7 @@ async fn a_ttl_that_is_not_kept_is_written_once() {
     }
 }
 
+/// C062.
 #[tokio::test]
 async fn ns_records_that_the_webhook_would_drop_are_not_sent() {
     let stage = AtHook::new();
@@ -88,6 +89,7 @@ async fn a_change_that_is_taken_and_not_kept_is_sent_once_in_ten_minutes() {
     assert_eq!(stage.applies(), 2);
 }
 
+/// C046.
 #[tokio::test]
 async fn a_write_whose_reply_is_lost_is_settled_by_reading() {
     for fault in [Fault::LoseReply, Fault::FailAfterwards] {
@@ -138,7 +140,6 @@ async fn nothing_is_written_while_nobody_listens() {
     assert_eq!(hook.writes().len(), 0);
 }
 
-/// C090.
 #[tokio::test]
 async fn what_another_cluster_wrote_after_the_plan_is_merged_by_a_new_one() {
     let stage = AtHook::new();
