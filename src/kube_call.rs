@@ -20,6 +20,13 @@ pub(crate) async fn in_time<T>(call: impl Future<Output = kube::Result<T>>) -> k
     timeout(LONGEST_WAIT, call).await.unwrap_or_else(|late| Err(kube::Error::Service(Box::new(late))))
 }
 
+/// Whether an object was refused because its namespace is being deleted. All that is in it will be told as deleted.
+pub(crate) fn is_end_of_namespace(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 403 && causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+}
+
 /// What the API server said, or why it said nothing, for people: the error's own text repeats the whole reply.
 pub(crate) fn said(error: &kube::Error) -> String {
     match error {

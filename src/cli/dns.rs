@@ -27,7 +27,7 @@ pub(super) struct DnsArgs {
 pub(super) async fn run(arguments: DnsArgs, out: &mut impl Write) -> anyhow::Result<Ending> {
     let raw = arguments.configuration.read();
     let (settings, log) = configuration::settled(DnsSettings::resolve(&raw))?;
-    let warnings = raw.overridden(Readers::Dns);
+    let warnings = raw.warnings(Readers::Dns);
     if arguments.configuration.print_config {
         configuration::print(&raw, Readers::Dns, &warnings, out)?;
         return Ok(Ending::Fine);

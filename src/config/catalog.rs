@@ -70,6 +70,24 @@ impl Readers {
     }
 }
 
+/// Variables of older versions of k8gb, which nothing reads, and what to do instead.
+pub(super) const OUTDATED: [(&str, &str); 6] = [
+    ("DNS_ZONE", OLD_ZONE),
+    ("EDGE_DNS_ZONE", OLD_ZONE),
+    (
+        "EXTERNAL_DNS_INFOBLOX_WAPI_USERNAME",
+        "set INFOBLOX_WAPI_USERNAME, or better INFOBLOX_WAPI_USERNAME_FILE",
+    ),
+    (
+        "EXTERNAL_DNS_INFOBLOX_WAPI_PASSWORD",
+        "set INFOBLOX_WAPI_PASSWORD, or better INFOBLOX_WAPI_PASSWORD_FILE",
+    ),
+    ("NS1_ENABLED", OLD_PROVIDER),
+    ("ROUTE53_ENABLED", OLD_PROVIDER),
+];
+const OLD_ZONE: &str = "set DNS_ZONES=<EDGE_DNS_ZONE>:<DNS_ZONE>:30";
+const OLD_PROVIDER: &str = "set EXTDNS_ENABLED=true and run an external-dns for that provider";
+
 /// The list of providers in the file, which no variable can say.
 pub(super) const PROVIDERS: &str = "providers";
 /// What each of [`PROVIDERS`] has besides the keys of [`INSTANCE_SECTION`].

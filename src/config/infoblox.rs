@@ -9,7 +9,7 @@ use gslb_provider_infoblox::Infoblox;
 use gslb_provider_webhook::Webhook;
 
 use super::address::Host;
-use super::catalog::{INSTANCE_SECTION, masked_url};
+use super::catalog::{INSTANCE_SECTION, VARIABLES, masked_url};
 use super::instances;
 use super::problem::Problem;
 use super::reader::Reader;
@@ -116,6 +116,12 @@ impl ProviderChoice {
         let infoblox = !reader.text(GRID_HOST).is_empty();
         let webhook = !reader.text(URL).is_empty();
         check_only(reader, infoblox, webhook, external_dns);
+        if !infoblox {
+            warn_of_idle(reader, "INFOBLOX_", GRID_HOST, "grid");
+        }
+        if !webhook {
+            warn_of_idle(reader, "WEBHOOK_PROVIDER_", URL, "webhook");
+        }
         if infoblox {
             check_pool_connections(reader);
             check_proxy(reader);
@@ -190,6 +196,15 @@ impl InfobloxSettings {
     }
 }
 
+/// A variable of a provider may be all that is left of somebody's wish for it.
+fn warn_of_idle(reader: &mut Reader<'_>, prefix: &str, selects: &'static str, what: &str) {
+    let all = VARIABLES.iter().map(|known| known.name).filter(|name| name.starts_with(prefix));
+    let set: Vec<_> = all.filter(|name| reader.reads(name) && reader.is_variable(name)).collect();
+    for name in set.into_iter().filter(|name| *name != selects) {
+        reader.warn(name, format!("has no effect, as {selects} names no {what}"));
+    }
+}
+
 /// Accepted for k8gb's sake: the client keeps as many idle connections as it makes requests at once.
 pub(super) fn check_pool_connections(reader: &mut Reader<'_>) {
     const NAME: &str = "INFOBLOX_HTTP_POOL_CONNECTIONS";
@@ -249,7 +264,7 @@ pub(super) fn check_proxy(reader: &mut Reader<'_>) {
 }
 
 /// Never empty.
-fn parse_hosts(text: &str) -> Result<Vec<Host>, String> {
+pub(super) fn parse_hosts(text: &str) -> Result<Vec<Host>, String> {
     text.split(',').map(|host| Host::parse(host.trim())).collect()
 }
 

@@ -355,7 +355,7 @@ changeLog:
             prop_assume!(before.is_ok());
             let again = fed_back(&given, Readers::Run);
             prop_assert_eq!(run_settings(&again), before);
-            prop_assert_eq!(again.overridden(Readers::Run), vec![]);
+            prop_assert_eq!(again.warnings(Readers::Run), vec![]);
         }
 
         #[test]

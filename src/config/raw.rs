@@ -1,10 +1,10 @@
 //! What the user wrote, in the environment and in the configuration file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::catalog::{Readers, VARIABLES, variable};
+use super::catalog::{OUTDATED, Readers, VARIABLES, variable};
 use super::file::{ConfigFile, FileValue, Instance};
 use super::place::Place;
 use super::problem::{Found, Problem, Warning};
@@ -17,6 +17,8 @@ use super::value::Value;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct RawConfig {
     environment: BTreeMap<&'static str, String>,
+    /// Numbers in [`OUTDATED`].
+    outdated: BTreeSet<usize>,
     file: Option<ConfigFile>,
 }
 
@@ -33,7 +35,12 @@ impl RawConfig {
     /// `RawConfig::read(|name| std::env::var(name).ok())`.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &'static str| Some((name, lookup(name)?));
-        Self { environment: VARIABLES.iter().filter_map(|known| set(known.name)).collect(), file: None }
+        let is_set = |number: &usize| OUTDATED.get(*number).is_some_and(|(name, _)| lookup(name).is_some());
+        Self {
+            environment: VARIABLES.iter().filter_map(|known| set(known.name)).collect(),
+            outdated: (0..OUTDATED.len()).filter(is_set).collect(),
+            file: None,
+        }
     }
 
     /// Reads the configuration file: the one that `argument` names, else that of `CONFIG_FILE`, else none. What is wrong
@@ -91,7 +98,11 @@ impl RawConfig {
         let environment: BTreeMap<_, _> =
             self.environment.iter().filter(|(name, _)| shared(name)).map(|(k, v)| (*k, v.clone())).collect();
         let of = |instance| {
-            let raw = Self { environment: environment.clone(), file: Some(file.of_instance(instance)) };
+            let raw = Self {
+                environment: environment.clone(),
+                outdated: BTreeSet::new(),
+                file: Some(file.of_instance(instance)),
+            };
             (instance, raw)
         };
         Some(file.instances()?.iter().map(of).collect())
@@ -141,8 +152,23 @@ impl RawConfig {
         (!told_already).then(|| Problem { place: self.place(name), ..problem })
     }
 
+    /// What may surprise whoever wrote this, whatever it says.
+    pub fn warnings(&self, process: Readers) -> Vec<Warning> {
+        [self.overridden(process), self.outdated()].concat()
+    }
+
+    /// Variables that nothing reads any more.
+    fn outdated(&self) -> Vec<Warning> {
+        let known = self.outdated.iter().filter_map(|number| OUTDATED.get(*number));
+        let told = |(name, fix): &(&'static str, &str)| Warning {
+            place: (*name).into(),
+            text: format!("is a variable of older versions and is not read; {fix}, and remove it"),
+        };
+        known.map(told).collect()
+    }
+
     /// Variables that say something else than the file does: they are used, which may surprise who wrote the file.
-    pub fn overridden(&self, process: Readers) -> Vec<Warning> {
+    fn overridden(&self, process: Readers) -> Vec<Warning> {
         let read = VARIABLES.iter().filter(|known| known.readers.include(process));
         read.filter_map(|known| {
             let (file, in_file) = (self.file.as_ref()?, self.in_file(known.name)?);

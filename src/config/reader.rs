@@ -135,6 +135,11 @@ impl<'a> Reader<'a> {
         !matches!(self.source(name), Source::Default(_))
     }
 
+    /// Whether it is set by its variable.
+    pub(super) fn is_variable(&self, name: &'static str) -> bool {
+        matches!(self.source(name), Source::Variable(_))
+    }
+
     /// Value or default, as it is.
     pub(super) fn verbatim(&self, name: &'static str) -> &'a str {
         match self.source(name) {

@@ -140,7 +140,7 @@ impl Settings {
         let mut reader = Reader::new(raw, Readers::Run);
         let settings = Self::read(&mut reader);
         let (settings, warnings) = reader.end(settings)?;
-        Ok(Self { warnings: [raw.overridden(Readers::Run), warnings].concat(), ..settings })
+        Ok(Self { warnings: [raw.warnings(Readers::Run), warnings].concat(), ..settings })
     }
 
     /// Nothing if a problem was reported that leaves no value to go on with.

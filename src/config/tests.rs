@@ -215,6 +215,28 @@ fn the_deprecated_resolver_is_ignored_beside_the_list() {
     assert_eq!(ignored.edge_dns_servers[0].to_string(), "192.0.2.53:53");
 }
 
+#[test]
+fn variables_of_older_versions_and_of_no_grid_are_told_to_have_no_effect() {
+    let told = |pairs: &[(&str, &str)]| -> Vec<String> {
+        settings(pairs).warnings.iter().map(ToString::to_string).collect()
+    };
+    let write = "is a variable of older versions and is not read; set DNS_ZONES=<EDGE_DNS_ZONE>:<DNS_ZONE>:30, and remove it";
+    assert_eq!(
+        told(&[
+            ("DNS_ZONE", "cloud.example.com"),
+            ("EDGE_DNS_ZONE", "example.com"),
+            ("INFOBLOX_DNS_VIEW", "inside")
+        ]),
+        [
+            format!("DNS_ZONE {write}"),
+            format!("EDGE_DNS_ZONE {write}"),
+            "INFOBLOX_DNS_VIEW has no effect, as INFOBLOX_GRID_HOST names no grid".to_owned(),
+        ]
+    );
+    assert_eq!(told(&[]), [""; 0]);
+    assert_eq!(told(INFOBLOX), [""; 0]);
+}
+
 /// Conformance 31, 34.
 #[test]
 fn one_resolver_is_needed() {

@@ -32,7 +32,7 @@ impl WebhookSettings {
         let mut reader = Reader::new(raw, Readers::Webhook);
         let settings = read(&mut reader);
         let (settings, warnings) = reader.end(settings)?;
-        Ok(Self { warnings: [raw.overridden(Readers::Webhook), warnings].concat(), ..settings })
+        Ok(Self { warnings: [raw.warnings(Readers::Webhook), warnings].concat(), ..settings })
     }
 }
 

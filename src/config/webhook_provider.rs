@@ -140,6 +140,22 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_of_what_is_not_selected_is_told() {
+        let told = |more: &[(&str, &str)]| {
+            let warnings = resolve(more).unwrap().warnings;
+            warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told(&[("WEBHOOK_PROVIDER_OWNER", "fleet")]),
+            ["WEBHOOK_PROVIDER_OWNER has no effect, as WEBHOOK_PROVIDER_URL names no webhook"]
+        );
+        assert_eq!(
+            told(&[HOOK, ("WEBHOOK_PROVIDER_OWNER", "fleet"), ("INFOBLOX_DNS_VIEW", "x")]),
+            ["INFOBLOX_DNS_VIEW has no effect, as INFOBLOX_GRID_HOST names no grid"]
+        );
+    }
+
+    #[test]
     fn one_provider_is_selected_and_no_other_beside_it() {
         let grid = ("INFOBLOX_GRID_HOST", "gm.example.com");
         let account = [("INFOBLOX_WAPI_USERNAME", "gslb"), ("INFOBLOX_WAPI_PASSWORD", "hunter2")];

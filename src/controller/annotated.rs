@@ -22,7 +22,7 @@ use super::facts::annotated::Annotated;
 use super::gslb::group::Id;
 use super::write::{Live, Need, Write};
 use super::{Pass, gslb, unless_gone};
-use crate::kube_call::in_time;
+use crate::kube_call::{in_time, is_end_of_namespace};
 
 /// Name of this kind of write, and of what was told about annotations.
 pub(crate) const WHAT: &str = "Gslb of an Ingress";
@@ -63,6 +63,8 @@ async fn look_after(pass: &Pass, key: Key) -> (Key, Option<Duration>) {
             pass.failures.reset(&name);
             (key, again)
         }
+        // The Ingress is about to go, too.
+        Err(error) if is_end_of_namespace(&error) => (key, None),
         Err(error) => {
             tracing::warn!(ingress = %key, error = %Chain(&error), "The Gslb of an Ingress could not be brought up to date; it is tried again.");
             (key, Some(pass.failures.pause(&name)))

@@ -217,7 +217,11 @@ async fn deletion_waits_for_a_provider_that_fails() {
         cluster.provider.as_ref().unwrap().fail_next(Operation::Observe, unavailable());
     }
     delete_zone(&cluster);
-    cluster.zone_tells("InSync", "False", "ProviderUnavailable").await;
+    let message = cluster.zone_tells("InSync", "False", "ProviderUnavailable").await;
+    assert_eq!(
+        message,
+        "the grid does not answer; the object is deleted, and stays until this cluster's part is withdrawn; to let it go without, set spec.doFinalize to false"
+    );
     assert_eq!(at_provider_after_faults(&cluster).await, [US_NS]);
     assert!(cluster.zone().is_null());
 }

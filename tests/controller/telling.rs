@@ -6,7 +6,7 @@ use gslb_mocks::kube::{Failure, Fault, Matcher};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::objects::{HOST, OWN, application, dns_service, gslb, round_robin, slice};
+use crate::objects::{HOST, OWN, application, dns_service, gslb, ingress, round_robin, service, slice};
 use crate::world::{Cluster, eventually, pass};
 
 const LOCAL: &str = "localtargets-app.cloud.example.com";
@@ -155,6 +155,71 @@ async fn a_hanging_call_about_events_or_status_delays_no_delegation() {
         .await;
         assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     }
+}
+
+/// As behind an admission webhook for one namespace that does not answer.
+#[tokio::test(start_paused = true)]
+async fn where_the_calls_of_one_namespace_hang_another_one_is_served_and_told_at_once() {
+    let cluster = served().await;
+    cluster
+        .api
+        .apply_object(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "first"}}))
+        .unwrap();
+    for number in 0..60 {
+        let name = format!("app-{number:02}");
+        let host = format!("{name}.cloud.example.com");
+        let objects = [
+            ingress(&name, &[&host], &[OWN]),
+            service(&name),
+            slice(&name, true),
+            gslb(&name, round_robin()),
+        ];
+        for mut object in objects {
+            object["metadata"]["namespace"] = json!("first");
+            cluster.api.apply_object(object).unwrap();
+        }
+    }
+    for matcher in [events(), statuses("gslbs"), Matcher::new("patch", "externaldns.k8s.io", "dnsendpoints")]
+    {
+        hang(&cluster, Matcher { namespace: Some("first".into()), ..matcher });
+    }
+    let _running = cluster.run();
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    pass(60).await;
+    goes_down_and_up(&cluster).await;
+    let begun = Instant::now();
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    cluster.tells("app", "Serving", "False", "NoHealthySite").await;
+    let mut zone = cluster.zone();
+    zone["spec"]["dnsZoneNegTTL"] = json!(77);
+    cluster.api.put_object(zone).unwrap();
+    eventually("the ZoneDelegation is told about", || {
+        (cluster.zone()["status"]["observedGeneration"] == 2).then_some(())
+    })
+    .await;
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_being_deleted_is_asked_for_nothing_again_and_again() {
+    let cluster = served().await;
+    let running = cluster.run();
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    cluster.settle().await;
+    for (group, resource) in [("externaldns.k8s.io", "dnsendpoints"), ("events.k8s.io", "events")] {
+        for verb in ["create", "patch"] {
+            let matcher = Matcher::new(verb, group, resource);
+            cluster.api.faults().inject(Fault {
+                matcher,
+                failure: Failure::NamespaceTerminating,
+                times: None,
+            });
+        }
+    }
+    cluster.api.delete("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+    pass(5).await;
+    assert_eq!(cluster.writes().iter().filter(|write| write.resource == "dnsendpoints").count(), 1);
+    assert!(!running.metrics().contains("k8gb_gslb_errors_total{namespace=\"web\""), "{}", running.metrics());
 }
 
 #[tokio::test(start_paused = true)]

@@ -61,6 +61,8 @@ pub enum Failure {
         /// The text.
         message: String,
     },
+    /// It is refused as whatever is to be made in a namespace that is being deleted.
+    NamespaceTerminating,
     /// It is served as usual, but later.
     Delay(Duration),
     /// It is carried out as usual, but its answer comes later.

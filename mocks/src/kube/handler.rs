@@ -70,6 +70,10 @@ async fn resource(server: &ApiServer, target: Target, parts: Parts, body: Body) 
         Some(Failure::Status { code, reason, message }) => {
             (ApiError::new(*code, reason, message).into(), false)
         }
+        Some(Failure::NamespaceTerminating) => {
+            let Target { group, resource, namespace, name, .. } = &target;
+            (ApiError::terminating(group, resource, namespace, name).into(), false)
+        }
         Some(Failure::Delay(_) | Failure::LateAnswer(_) | Failure::LoseAnswer) | None => {
             let asked =
                 Asked { server, target: &target, verb, query: &query, headers: &parts.headers, body: &body };

@@ -111,6 +111,19 @@ impl ApiError {
         error
     }
 
+    /// Something was to be made in a namespace that is being deleted.
+    pub(super) fn terminating(group: &str, plural: &str, namespace: &str, name: &str) -> Self {
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = format!(
+            "{plural}{dot}{group} {name:?} is forbidden: unable to create new content in namespace {namespace} because it is being terminated"
+        );
+        let mut error = Self::new(403, "Forbidden", message);
+        error.details = Some(json!({"name": name, "group": group, "kind": plural, "causes": [{
+            "reason": "NamespaceTerminating", "message": format!("namespace {namespace} is being terminated"),
+            "field": "metadata.namespace"}]}));
+        error
+    }
+
     /// The asked version is older than the window of changes that is kept.
     pub(super) fn expired(asked: u64, oldest: u64) -> Self {
         Self::new(410, "Expired", format!("too old resource version: {asked} ({oldest})"))

@@ -213,15 +213,7 @@ impl Store {
             return Err(ApiError::not_found(&namespaces, namespace));
         };
         if object::is_terminating(&found.value()) {
-            let message = format!(
-                "{} {name:?} is forbidden: unable to create new content in namespace {namespace} because it is being terminated",
-                kind.qualified()
-            );
-            let mut error = ApiError::new(403, "Forbidden", message);
-            error.details = Some(json!({"name": name, "group": kind.group, "kind": kind.plural, "causes": [{
-                "reason": "NamespaceTerminating", "message": format!("namespace {namespace} is being terminated"),
-                "field": "metadata.namespace"}]}));
-            return Err(error);
+            return Err(ApiError::terminating(&kind.group, &kind.plural, namespace, name));
         }
         Ok(())
     }

@@ -486,7 +486,7 @@ fn a_variable_wins_over_the_file_and_one_that_differs_is_told_once() {
     assert_eq!(settings.log.level, LogLevel::Warn);
     let warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(warnings, ["LOG_LEVEL is used, which says something else than gslb.yaml:5:14: log.level"]);
-    assert_eq!(raw.overridden(Readers::Dns).len(), 1, "the DNS server logs, too");
+    assert_eq!(raw.warnings(Readers::Dns).len(), 1, "the DNS server logs, too");
     // A wrong variable is not saved by the file, nor the other way round.
     assert!(told(&with(&[("LOG_LEVEL", "loud")], keys))[0].starts_with("LOG_LEVEL is \"loud\""));
     assert!(

@@ -10,7 +10,7 @@ use crate::config::address::ServerAddress;
 use crate::config::catalog::{PROVIDERS, PUBLISH, PUBLISH_KEYS};
 use crate::config::file::nearest::advice_of;
 use crate::config::file::{Element, Instance, PublishEntry, ZoneEntry};
-use crate::config::infoblox::{DEFAULT_VIEW, DNS_VIEW, GRID_HOST};
+use crate::config::infoblox::{DEFAULT_VIEW, DNS_VIEW, GRID_HOST, parse_hosts};
 use crate::config::place::Place;
 use crate::config::problem::Problem;
 use crate::config::raw::RawConfig;
@@ -140,6 +140,8 @@ fn view_of(provider: &str, usual_view: &str, view: Option<&str>) -> View {
 struct Grids {
     /// The view that each is set up with, by name.
     usual_views: BTreeMap<String, String>,
+    /// At which hosts each is asked, by name: who has one of another's is the same grid.
+    hosts: BTreeMap<String, BTreeSet<String>>,
     /// Whether they are listed.
     listed: bool,
 }
@@ -171,13 +173,16 @@ impl Grids {
         };
         if let Some(listed) = reader.instances() {
             let named = |(instance, raw): (&Instance, RawConfig)| {
-                Some((instance.name.as_ref()?.text.clone(), usual(&raw)))
+                let name = instance.name.as_ref()?.text.clone();
+                Some(((name.clone(), usual(&raw)), (name, hosts_of(&raw))))
             };
-            return Self { usual_views: listed.into_iter().filter_map(named).collect(), listed: true };
+            let (usual_views, hosts) = listed.into_iter().filter_map(named).unzip();
+            return Self { usual_views, hosts, listed: true };
         }
         let selected = !reader.text(GRID_HOST).is_empty();
         let only = (Infoblox::ID.to_owned(), usual(reader.raw()));
-        Self { usual_views: Some(only).filter(|_| selected).into_iter().collect(), listed: false }
+        let usual_views = Some(only).filter(|_| selected).into_iter().collect();
+        Self { usual_views, hosts: BTreeMap::new(), listed: false }
     }
 
     /// With several providers each zone has to name its own.
@@ -240,7 +245,7 @@ impl Grids {
         for entry in places {
             let spot = Spot { path: format!("{path}[{}]", entry.index), entry };
             if let Some(publication) = self.read_place(reader, &spot) {
-                check_others(reader, &spot, &publication, &read);
+                self.check_others(reader, &spot, &publication, &read);
                 read.push(publication);
             }
         }
@@ -309,24 +314,56 @@ impl Grids {
         }
         Some(view_of(name, usual_view, view))
     }
+
+    /// A place is listed once, and of all of a zone one at most can be seen through the resolvers of this cluster: a
+    /// resolver shows the delegation of its own view.
+    fn check_others(
+        &self,
+        reader: &mut Reader<'_>,
+        spot: &Spot<'_>,
+        publication: &Publication,
+        others: &[Publication],
+    ) {
+        let own = publication.view.as_ref();
+        let twin =
+            others.iter().filter_map(|other| other.view.as_ref()).find(|other| self.are_one(own, other));
+        if let (Some(twin), Some(View { provider, view, .. })) = (twin, own) {
+            let (told, fix) = match twin.provider == *provider {
+                true => {
+                    (format!("is view {view} of {provider} once more"), "list each view of a provider once")
+                }
+                false => (
+                    format!(
+                        "is view {view} of {} once more, as {provider} has a host of the same grid",
+                        twin.provider
+                    ),
+                    "list each view of a grid once",
+                ),
+            };
+            reader.report_at(spot.key(reader, 1), told, fix);
+        }
+        let seen = others.iter().any(|other| other.sight == Sight::Cluster);
+        if publication.sight == Sight::Cluster && seen {
+            let told = "has no edgeDnsServers, and the resolvers of this cluster can see only one place of a zone, which is an earlier one";
+            let fix = "name resolvers that see this view, or write edgeDnsServers: [] if there are none";
+            let place = reader.place_at(&spot.path, spot.entry.at);
+            reader.report_at(place, told, fix);
+        }
+    }
+
+    fn are_one(&self, own: Option<&View>, other: &View) -> bool {
+        let hosts = |view: &View| self.hosts.get(&view.provider);
+        own.is_some_and(|own| {
+            let shared = || hosts(own).zip(hosts(other)).is_some_and(|(own, other)| !own.is_disjoint(other));
+            own.view == other.view && (own.provider == other.provider || shared())
+        })
+    }
 }
 
-/// A place is listed once, and of all of a zone one at most can be seen through the resolvers of this cluster: a resolver
-/// shows the delegation of its own view.
-fn check_others(reader: &mut Reader<'_>, spot: &Spot<'_>, publication: &Publication, others: &[Publication]) {
-    let twin = others.iter().find(|other| other.view == publication.view);
-    if let (Some(_), Some(View { provider, view, .. })) = (twin, &publication.view) {
-        let told = format!("is view {view} of {provider} once more");
-        let place = spot.key(reader, 1);
-        reader.report_at(place, told, "list each view of a provider once");
-    }
-    let seen = others.iter().any(|other| other.sight == Sight::Cluster);
-    if publication.sight == Sight::Cluster && seen {
-        let told = "has no edgeDnsServers, and the resolvers of this cluster can see only one place of a zone, which is an earlier one";
-        let fix = "name resolvers that see this view, or write edgeDnsServers: [] if there are none";
-        let place = reader.place_at(&spot.path, spot.entry.at);
-        reader.report_at(place, told, fix);
-    }
+/// The hosts of a grid, as far as they can be read.
+fn hosts_of(raw: &RawConfig) -> BTreeSet<String> {
+    let hosts = parse_hosts(raw.value(GRID_HOST)).unwrap_or_default();
+    hosts.iter().map(|host| host.to_string().to_ascii_lowercase()).collect()
 }
 
 /// The elements of a list, none twice; nothing if the key is not there.

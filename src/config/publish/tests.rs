@@ -224,6 +224,22 @@ fn the_ways_to_select_a_provider_exclude_each_other() {
 }
 
 #[test]
+fn a_view_of_one_grid_is_no_second_place_under_another_name() {
+    let grids = |dmz: &str| GRIDS.replace("gm.dmz.example", dmz);
+    let zone = zone("[{provider: core, view: a}, {provider: dmz, view: a, edgeDnsServers: []}]");
+    for same in ["gm.core.example", "\"gm2.core.example, GM.core.example\""] {
+        assert_eq!(
+            told(&[], &format!("{}{zone}", grids(same))),
+            [
+                "9:137: zones[0].publish[1].view is view a of core once more, as dmz has a host of the same grid; list each view of a grid once"
+            ]
+        );
+    }
+    settings(&format!("{}{zone}", grids("gm2.core.example")));
+    settings(&format!("{}{}", grids("gm.core.example"), zone.replace("dmz, view: a", "dmz, view: b")));
+}
+
+#[test]
 fn everything_that_is_wrong_with_places_is_told_at_once() {
     let zone = zone(
         "[{provider: cor, view: a}, {view: b}, {provider: dmz, veiw: x}, {provider: core, view: \"\"}, {provider: core, view: c, nsAddresses: [2001:db8::1, 192.0.2.1, 192.0.2.1]}, {provider: core, nsAddresses: []}, {provider: core, view: d, edgeDnsServers: [\"\"]}, {provider: core}, {provider: core, view: default, edgeDnsServers: []}, {provider: core, view: e}]",

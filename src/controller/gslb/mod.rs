@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::group::Group;
-use gslb_core::publication::{Figures, publish};
+use gslb_core::publication::{Figures, Publication, publish};
 use gslb_crds::marks;
 use jiff::{SignedDuration, Timestamp};
 use kube::runtime::controller::Action;
@@ -29,6 +29,7 @@ use kube::{Resource, ResourceExt};
 use super::cache::Chain;
 use super::context::Context;
 use super::{PassError, Trigger, answer, records};
+use crate::kube_call::is_end_of_namespace;
 
 pub(crate) use group::Guarded;
 use group::{Id, Served};
@@ -45,7 +46,12 @@ pub(crate) const DEPRECATED: &str = "LegacyDeprecated";
 /// Brings the published records and the status of one Gslb up to date.
 pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> Result<Action, PassError> {
     let id = guarded.id();
-    let action = bring_up_to_date(guarded, &pass).await;
+    drop(guarded);
+    let _turn = pass.turns.take(&id.key.namespace).await;
+    // It may have changed while it waited.
+    let Some(guarded) = pass.triggers.gslb(&id) else { return Ok(Action::await_change()) };
+    // Boxed: at a start most passes wait.
+    let action = Box::pin(bring_up_to_date(guarded, &pass)).await;
     let echoes = &pass.context.writer.echoes;
     // However it ended: what was heard meanwhile does not wait for the next try.
     if echoes.take_overtaken(apply::WHAT, &id.key) {
@@ -91,13 +97,11 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     let applied = if serves {
         records::follow(context, gslb, &zones, &mut publication);
         context.metrics.counted(id.key.clone(), figures);
-        let applied = apply::apply(context, gslb, &publication, seen.endpoint.as_ref(), now).await;
-        applied.unwrap_or_else(|error| {
-            let why = answer(&error);
-            tracing::warn!(gslb = %id, error = %Chain(&error), "A DNSEndpoint could not be written.");
-            failed = Some(error);
-            apply::Applied::Refused { why }
-        })
+        let Some((applied, error)) = write_records(context, gslb, &publication, &seen, now).await else {
+            return Ok(Action::await_change());
+        };
+        failed = error;
+        applied
     } else {
         apply::Applied::Twin
     };
@@ -114,6 +118,25 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     let look_again = look_again.map(|at| at.duration_since(now));
     context.metrics.pass_finished(&id.key.namespace, &id.key.name);
     Ok(next(pass, look_again))
+}
+
+/// Writes the records. Nothing if the namespace is being deleted: the Gslb's own deletion is about to be seen.
+async fn write_records(
+    context: &Context,
+    gslb: Served<'_>,
+    publication: &Publication,
+    seen: &observe::Seen<'_>,
+    now: Timestamp,
+) -> Option<(apply::Applied, Option<kube::Error>)> {
+    match apply::apply(context, gslb, publication, seen.endpoint.as_ref(), now).await {
+        Ok(applied) => Some((applied, None)),
+        Err(error) if is_end_of_namespace(&error) => None,
+        Err(error) => {
+            let why = answer(&error);
+            tracing::warn!(gslb = %gslb.id(), error = %Chain(&error), "A DNSEndpoint could not be written.");
+            Some((apply::Applied::Refused { why }, Some(error)))
+        }
+    }
 }
 
 /// Whether its records were left to go on without it.

@@ -29,6 +29,9 @@ use crate::providers::Place;
 /// How often a withdrawal that is not done is looked at again. No outside reference.
 const PERIOD: Duration = Duration::from_secs(10);
 
+/// What helps if the provider never lets it be done.
+const WAY_OUT: &str = "; the object is deleted, and stays until this cluster's part is withdrawn; to let it go without, set spec.doFinalize to false";
+
 /// Withdraws this cluster's part if the spec asks for it, then lets the object go. Needs no address of our own.
 pub(super) async fn finalize(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> Result<Action, PassError> {
     let context = &pass.context;
@@ -66,7 +69,7 @@ pub(super) async fn finalize(pass: &Arc<Pass>, object: &Arc<ZoneDelegation>) -> 
     };
     if let Some(reason) = left {
         let note = format!(
-            "deleted, but {reason}, so this cluster's name server stays in the delegation; remove it by hand if the cluster goes"
+            "deleted, but {reason}, so this cluster's name server stays in the delegation if it is there; remove it by hand if the cluster goes"
         );
         let what = (report::WHAT, Key::of(&**object));
         context.announcer.warn(what, "DelegationLeft", note, &object.object_ref(&()));
@@ -107,7 +110,7 @@ async fn withdraw(
         .iter()
         .map(|(place, memory)| (&place.outlet, Some(told(&place.outlet, memory.withdrawal()))))
         .collect();
-    let in_sync = summary(ConditionKind::InSync, &parts);
+    let mut in_sync = summary(ConditionKind::InSync, &parts);
     if memories.iter().all(is_over) {
         // No condition will tell any more what stays there.
         if in_sync.reason != IN_SYNC {
@@ -116,6 +119,7 @@ async fn withdraw(
         }
         return Ok(None);
     }
+    in_sync.message.push_str(WAY_OUT);
     // What is known of the peers must outlive this process: it decides when the object may go.
     report::report(context, object, servers, vec![in_sync], context.now());
     let looks = memories.iter().filter(|(place, _)| is_idle(place));
