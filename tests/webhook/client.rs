@@ -107,7 +107,7 @@ async fn a_delegation_that_the_server_has_no_claim_of_is_told_in_its_words_and_l
     let stage = Stage::with(builder(), &[("WEBHOOK_OWNER", "other")]);
     pass(&provider(&stage).await, &published("us", "198.51.100.53")).await.unwrap();
     let before = entries(&stage);
-    let stage = stage.as_owner("eu");
+    let stage = stage.owned_by("eu");
     let refused = pass(&provider(&stage).await, &published("eu", "192.0.2.53")).await.unwrap_err();
     assert!(refused.to_string().contains("HTTP 500"), "{refused}");
     assert_eq!(entries(&stage), before);

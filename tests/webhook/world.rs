@@ -74,7 +74,7 @@ impl Stage {
     }
 
     /// Another webhook at the same grid.
-    pub(crate) fn as_owner(self, owner: &str) -> Self {
+    pub(crate) fn owned_by(self, owner: &str) -> Self {
         let settings = resolve(&[("WEBHOOK_OWNER", owner)]);
         let router = webhook(&settings, &self.api, &self.server, &self.tls, &self.clock).router();
         Self { router, settings, ..self }

@@ -1,6 +1,6 @@
 //! Whose a set of records is: the owner that external-dns' TXT record beside it names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gslb_core::name::DomainName;
 use gslb_core::text::quoted;
@@ -9,6 +9,11 @@ use gslb_core::zone::{NsPrefix, Zone};
 use crate::listing::Listing;
 use crate::protocol::{Endpoint, Ownership, RecordType, companion_name};
 use crate::settings::{Settings, TxtPrefix};
+
+/// Longest string of a TXT record, in bytes (RFC 1035 §3.3). Many backends do not split a text.
+const LONGEST_STRING: usize = 255;
+/// Around a text, as the protocol has it.
+const QUOTES: usize = 2;
 
 /// The rule, as an operator set it.
 pub(crate) struct Claims<'a> {
@@ -44,10 +49,16 @@ impl<'a> Claims<'a> {
         companion_name(self.prefix.as_str(), rtype.as_str(), name)
     }
 
-    /// The text of a TXT record about what stands for a zone. Equal for all clusters.
+    /// The text of a TXT record about what stands for a zone. Equal for all clusters, and one string: where the name of
+    /// the zone makes it longer, it says no more than the owner.
     pub(crate) fn note(&self, zone: &DomainName) -> String {
-        Ownership { owner: self.owner.to_owned(), labels: [("resource".to_owned(), resource(zone))].into() }
-            .to_text()
+        let owner = self.owner.to_owned();
+        let labels = [("resource".to_owned(), resource(zone))].into();
+        let note = Ownership { owner: owner.clone(), labels }.to_text();
+        match note.len() <= LONGEST_STRING + QUOTES {
+            true => note,
+            false => Ownership { owner, labels: BTreeMap::new() }.to_text(),
+        }
     }
 
     /// What external-dns keeps about an endpoint, as it sends it to a webhook.
@@ -180,6 +191,18 @@ pub(crate) mod tests {
             holder(&["TXT x-ns-cloud.example.com 0 c2VjcmV0"]),
             other("the TXT record x-ns-cloud.example.com names no owner that can be read (c2VjcmV0)")
         );
+    }
+
+    /// C067.
+    #[test]
+    fn a_note_is_one_string_of_a_text_record() {
+        let given = Given::new();
+        let long = name(&[vec!["x".repeat(60); 3].join("."), "example.com".to_owned()].join("."));
+        for zone in [name("cloud.example.com"), long] {
+            let note = given.claims().note(&zone);
+            assert!(note.len() <= 257, "{}", note.len());
+            assert_eq!(Ownership::parse(&note).unwrap().owner, "fleet");
+        }
     }
 
     #[test]

@@ -353,6 +353,20 @@ pub(crate) mod tests {
         );
     }
 
+    /// C067.
+    #[test]
+    fn a_note_whose_name_would_be_too_long_is_told_and_nothing_is_written_without_it() {
+        // One letter less, and `x-a-` before it would fit.
+        let tag = "e".repeat(46);
+        let long = format!("gslb-ns-{tag}-cloud.example.com");
+        assert_eq!(
+            lowered(&create(&format!("{long} 192.0.2.53")), &[]).unwrap_err(),
+            format!(
+                "delegation {ZONE} is not changed: the name of a TXT record about A {long} is too long for DNS; shorten WEBHOOK_PROVIDER_TXT_PREFIX"
+            )
+        );
+    }
+
     #[test]
     fn sets_are_sent_with_the_labels_of_external_dns() {
         let given = Given::new();
