@@ -66,6 +66,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Whether the webhook is done with the request. A webhook that fails says 500; what else there is of that kind comes
+    /// from a gateway before it, or from one that goes on behind its answer, as that of this project does at its deadline.
+    pub(crate) fn is_last_word(&self) -> bool {
+        !self.status.is_server_error() || self.status == StatusCode::INTERNAL_SERVER_ERROR
+    }
+
     /// Whether it says that the call was done.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ pub(crate) struct Failure {
 pub(crate) enum Reached {
     /// It was not sent.
     Nobody,
-    /// It may be carried out, now or later: no reply came.
+    /// It may be carried out, now or later: no reply came, or one that does not say that it is over.
     Perhaps,
     /// The webhook is done with it, and what it did it does not say.
     Somebody,
@@ -123,9 +123,12 @@ impl Client {
         request: RequestBuilder,
         read: impl FnOnce(&Answer) -> Result<T, ProviderError>,
     ) -> Result<T, Failure> {
-        let answered = |error| Failure { reached: Reached::Somebody, error };
         let outcome = match self.exchange(request).await {
-            Ok(answer) => answer.checked(self.url(), call).and_then(|answer| read(&answer)).map_err(answered),
+            Ok(answer) => {
+                let reached = if answer.is_last_word() { Reached::Somebody } else { Reached::Perhaps };
+                let read = answer.checked(self.url(), call).and_then(|answer| read(&answer));
+                read.map_err(|error| Failure { reached, error })
+            }
             Err(failure) => Err(failure),
         };
         tracing::debug!(call = call.name(), success = outcome.is_ok(), "Called the webhook.");

@@ -52,7 +52,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
     fn in_any_order_each_entry_follows_its_own_cluster_and_a_strangers_stays(moves in moves(), stranger in any::<bool>()) {
         let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -118,7 +118,10 @@ async fn a_refusal_that_changed_nothing_is_told_as_what_it_is() {
         (Fault::Status(500, "the backend is away".to_owned()), "ProviderUnavailable"),
         (Fault::Status(400, "no such zone".to_owned()), "Refused"),
         (Fault::Status(200, "done".to_owned()), "UnexpectedAnswer"),
-        (Fault::Busy(7), "ProviderUnavailable"),
+        (Fault::Status(429, "slow down".to_owned()), "ProviderUnavailable"),
+        // A gateway does not know, and some webhooks go on behind such an answer.
+        (Fault::Status(504, "late".to_owned()), "OutcomeUnknown"),
+        (Fault::Busy(7), "OutcomeUnknown"),
     ];
     for (fault, reason) in cases {
         let stage = AtHook::new();
