@@ -44,7 +44,7 @@ const LEGACY_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a stop waits for a change that is under way: half of what Kubernetes gives a pod.
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 /// How long a stop waits for what was told: what hangs is not waited for. No outside reference.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Pause before a bootstrap that failed is tried again.
 const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(2);
 
