@@ -1,5 +1,6 @@
 //! Stand-ins for the outside world, for tests and the sandbox only.
 
+pub mod hook;
 pub mod k8gb;
 pub mod kube;
 pub mod recording;

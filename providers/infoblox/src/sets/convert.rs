@@ -147,6 +147,7 @@ fn held(obstacle: &Obstacle) -> Option<String> {
         Obstacle::NsGroup { name } => Some(format!(
             "its name servers come from the name server group {name}; take the group off the delegation"
         )),
+        Obstacle::ForeignClaim { why } => Some(why.clone()),
         Obstacle::Disabled => None,
     }
 }
