@@ -1,5 +1,6 @@
 //! Stand-ins for the outside world, for tests and the sandbox only.
 
+mod dns;
 pub mod k8gb;
 pub mod kube;
 pub mod recording;
