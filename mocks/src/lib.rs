@@ -1,6 +1,7 @@
 //! Stand-ins for the outside world, for tests and the sandbox only.
 
 mod dns;
+pub mod external_dns;
 pub mod k8gb;
 pub mod kube;
 pub mod recording;
