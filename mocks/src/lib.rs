@@ -8,4 +8,5 @@ pub mod recording;
 mod trap;
 pub mod wapi;
 
+pub use dns::{DnsServer, DnsSockets};
 pub use trap::Trap;

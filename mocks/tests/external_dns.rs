@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
+use gslb_mocks::DnsSockets;
 use gslb_mocks::external_dns::{Instance, ParentZone, Policy, RecordSet, Rules, Unreachable};
 use gslb_mocks::kube::ApiServer;
-use gslb_mocks::wapi::DnsSockets;
 use hickory_proto::op::{Message, Query};
 use hickory_proto::rr::{Name, RecordType};
 use serde_json::{Value, json};
