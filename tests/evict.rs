@@ -134,7 +134,7 @@ async fn a_zone_that_nobody_has_and_a_tag_that_is_none_are_told() {
         (code, error.as_str()),
         (
             1,
-            "gslb-bridge: no ZoneDelegation is about other.example.com; `kubectl get zonedelegations` lists them\n"
+            "gslb-bridge: no ZoneDelegation is about other.example.com; `kubectl get zonedelegations` lists them. A zone in records mode has none: there the other clusters take the records of a lost one away by themselves, after a challenge\n"
         )
     );
     let (code, _, error) = cluster.evict(&["u s"]).await;

@@ -1,50 +1,16 @@
-//! One edit to one delegation: data that can be compared, stored, reviewed and replayed.
+//! One edit to one delegation.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-
 use crate::delegation::{Delegation, ObservedDelegation, Presence};
+use crate::edit::{Edit, Traced};
 use crate::name::DomainName;
 use crate::ttl::Ttl;
 
-/// One edit to one delegation. `before` is what was observed, so that a provider can refuse a stale edit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "camelCase")]
-pub enum Change {
-    /// The backend has nothing; write this.
-    Create {
-        /// The whole new delegation.
-        after: Delegation,
-    },
-    /// The backend has `before`; make it `after`.
-    Replace {
-        /// As observed.
-        before: Delegation,
-        /// With every entry of others as in `before`.
-        after: Delegation,
-    },
-    /// The backend has `before`, which holds nothing but what is ours; remove it.
-    Delete {
-        /// As observed.
-        before: Delegation,
-    },
-}
-
-/// A change that a later read can find the trace of: this is how one with an unknown outcome is settled.
-pub trait Traced {
-    /// What a read gives.
-    type Observed;
-
-    /// Whether what was read is still what the change was planned for.
-    fn matches(&self, observed: &Self::Observed) -> bool;
-
-    /// Whether what was read shows the change, also if others have written since.
-    fn shows_in(&self, observed: &Self::Observed) -> bool;
-}
+/// One edit to one delegation. One that replaces leaves every entry of others, one that deletes finds none.
+pub type Change = Edit<Delegation>;
 
 /// The object is no longer what the change was made for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,42 +21,9 @@ pub struct StaleChange {
 }
 
 impl Change {
-    /// `Create`, `Replace` or `Delete`: closed set for metrics and the change log.
-    pub fn action(&self) -> &'static str {
-        match self {
-            Self::Create { .. } => "Create",
-            Self::Replace { .. } => "Replace",
-            Self::Delete { .. } => "Delete",
-        }
-    }
-
-    /// Name of this change by its content: equal changes have equal names, on every replica.
-    pub fn id(&self) -> String {
-        content_id(self)
-    }
-
     /// The delegated zone.
     pub fn zone(&self) -> &DomainName {
-        match self {
-            Self::Create { after } | Self::Replace { after, .. } => &after.zone,
-            Self::Delete { before } => &before.zone,
-        }
-    }
-
-    /// What was observed.
-    pub fn before(&self) -> Option<&Delegation> {
-        match self {
-            Self::Create { .. } => None,
-            Self::Replace { before, .. } | Self::Delete { before } => Some(before),
-        }
-    }
-
-    /// What is to be written.
-    pub fn after(&self) -> Option<&Delegation> {
-        match self {
-            Self::Create { after } | Self::Replace { after, .. } => Some(after),
-            Self::Delete { .. } => None,
-        }
+        &self.subject().zone
     }
 
     /// The TTL that the change gives an existing delegation, if it is another than before.
@@ -173,25 +106,13 @@ impl Traced for Change {
     }
 }
 
-/// The first 12 hexadecimal digits of the SHA-256 of a value's JSON: enough to tell the plans of one log apart,
-/// short enough to be read out on the phone.
-pub(crate) fn content_id(value: &impl Serialize) -> String {
-    let json = serde_json::to_vec(value).expect("plain data with text keys");
-    hex::encode(Sha256::digest(json)).chars().take(12).collect()
-}
-
 fn pairs(delegation: Option<&Delegation>) -> BTreeSet<(&DomainName, Option<IpAddr>)> {
     delegation.map(Delegation::pairs).unwrap_or_default()
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self {
-            Self::Create { .. } => "create",
-            Self::Replace { .. } => "change",
-            Self::Delete { .. } => "delete",
-        };
-        write!(f, "{verb} delegation {}", self.zone())?;
+        write!(f, "{} delegation {}", self.verb(), self.zone())?;
         if let Some(ttl) = self.sets_ttl() {
             write!(f, " TTL {}", ttl.as_secs())?;
         }

@@ -14,7 +14,7 @@
 //! 4. [`decision`], [`endpoint`], [`published`]: what a host answers, and the records that say so.
 //! 5. [`group`], [`migration`], [`contest`], [`publication`], [`condition`]: who serves a host, one pass over one Gslb,
 //!    and how all of it is told to the user; [`tenancy`]: what the Gslbs of a namespace may do.
-//! 6. [`claim`], [`delegation`], [`change`], [`history`], [`mod@plan`], [`beneath`], [`limits`]: a zone delegation, from
+//! 6. [`claim`], [`delegation`], [`edit`], [`change`], [`history`], [`mod@plan`], [`beneath`], [`limits`]: a zone delegation, from
 //!    what was observed to an approved plan; [`delegation_proof`]: whether it is served; [`login`]: how often a
 //!    credential may be tried; [`corefile`]: how a k8gb CoreDNS learns of its zones; [`restart`]: when a
 //!    backend is made to serve what it holds; [`rivalry`]: how often what
@@ -39,6 +39,7 @@ pub mod decision;
 pub mod delegation;
 pub mod delegation_proof;
 pub mod doubling;
+pub mod edit;
 pub mod endpoint;
 pub mod exposure;
 pub mod few;

@@ -160,7 +160,7 @@ impl ApprovedPlan {
 
     /// Name of this plan by its content.
     pub fn id(&self) -> String {
-        crate::change::content_id(self)
+        crate::edit::content_id(self)
     }
 
     /// In the order in which they are made.

@@ -46,7 +46,7 @@ impl Restarts {
 
 /// Name of one restart by its content.
 pub fn id(zone: &DomainName, why: &str) -> String {
-    crate::change::content_id(&("restart", zone, why))
+    crate::edit::content_id(&("restart", zone, why))
 }
 
 #[cfg(test)]

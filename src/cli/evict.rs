@@ -27,6 +27,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Events of objects without a namespace are stored there.
 const EVENTS_NAMESPACE: &str = "default";
 
+/// What whoever looks for a zone in records mode has to know.
+const RECORDS_MODE: &str = "A zone in records mode has none: there the other clusters take the records of a lost one away by themselves, after a challenge";
+
 /// Arguments of `evict`.
 #[derive(Debug, Args)]
 pub(super) struct EvictArgs {
@@ -95,9 +98,11 @@ async fn zone_delegations(client: &Client, zone: Option<&DomainName>) -> anyhow:
     let objects: Vec<_> = objects.filter(about).collect();
     match (objects.is_empty(), zone) {
         (true, Some(zone)) => {
-            bail!("no ZoneDelegation is about {zone}; `kubectl get zonedelegations` lists them")
+            bail!(
+                "no ZoneDelegation is about {zone}; `kubectl get zonedelegations` lists them. {RECORDS_MODE}"
+            )
         }
-        (true, None) => bail!("this cluster has no ZoneDelegation that can be read"),
+        (true, None) => bail!("this cluster has no ZoneDelegation that can be read. {RECORDS_MODE}"),
         (false, _) => Ok(objects),
     }
 }

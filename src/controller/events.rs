@@ -1,6 +1,6 @@
 //! Stores events beside the passes: a call that hangs holds up no record and no delegation.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 use futures::StreamExt;
@@ -15,6 +15,7 @@ use kube::{Api, Client};
 use tokio::sync::{Notify, watch};
 
 use super::cache::Chain;
+use super::room::Room;
 use crate::kube_call::{in_time, is_end_of_namespace};
 
 /// Name under which events are reported.
@@ -23,7 +24,7 @@ const CONTROLLER: &str = "gslb-bridge";
 const MAX_NOTE: usize = 1024;
 /// Longest name of an object (RFC 1123 as Kubernetes has it).
 const MAX_NAME: usize = 253;
-/// Events that are stored at once. No outside reference.
+/// Events that are stored at once, half of them of one namespace. No outside reference.
 const AT_ONCE: usize = 8;
 /// Events that wait at most: two of each of 2,000 objects at a start, in 4 MiB. No outside reference.
 const MOST_WAITING: usize = 4096;
@@ -38,8 +39,8 @@ pub(crate) struct Events {
 #[derive(Default)]
 struct Plain {
     waiting: VecDeque<Word>,
-    /// Uids of the objects of which one is being stored.
-    running: BTreeSet<String>,
+    /// Uids and namespaces of the objects of which one is being stored.
+    running: BTreeMap<String, String>,
     /// When the last one was said.
     last: Timestamp,
 }
@@ -85,9 +86,12 @@ impl Events {
             {
                 let mut plain = self.lock();
                 let Plain { waiting, running, .. } = &mut *plain;
-                let place = waiting.iter().position(|word| !running.contains(word.about()));
+                let room = Room::beside(running.values().map(String::as_str), AT_ONCE);
+                let can_begin =
+                    |word: &Word| !running.contains_key(word.about()) && room.is_for(word.namespace());
+                let place = waiting.iter().position(can_begin);
                 if let Some(word) = place.and_then(|place| waiting.remove(place)) {
-                    running.insert(word.about().to_owned());
+                    running.insert(word.about().to_owned(), word.namespace().to_owned());
                     return word;
                 }
             }
@@ -142,11 +146,17 @@ impl Word {
         self.object.uid.as_deref().unwrap_or_default()
     }
 
+    /// Where it is stored.
+    fn namespace(&self) -> &str {
+        self.object.namespace.as_deref().unwrap_or("default")
+    }
+
     /// One that cannot be stored is logged, and not tried again.
     async fn store(&self, client: &Client, instance: &str) {
-        let namespace = self.object.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let api: Api<v1::Event> = Api::namespaced(client.clone(), &namespace);
-        match in_time(api.create(&PostParams::default(), &self.stored(namespace, instance))).await {
+        let namespace = self.namespace();
+        let api: Api<v1::Event> = Api::namespaced(client.clone(), namespace);
+        let stored = self.stored(namespace.to_owned(), instance);
+        match in_time(api.create(&PostParams::default(), &stored)).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) if status.code == 409 && self.name.is_some() => {}
             Err(error) if is_end_of_namespace(&error) => {}
@@ -205,6 +215,8 @@ fn event_name(object: &str, now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn object(uid: &str) -> ObjectReference {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gslb_core::change::Traced;
 use gslb_core::changelog::{ChangeResult, Intent, Proposal, Settlement, Unsettled, Verdict};
+use gslb_core::edit::Traced;
 use gslb_core::name::DomainName;
 use gslb_core::outlet::Outlet;
 use gslb_core::records::HostRecord;

@@ -18,6 +18,7 @@ pub(crate) mod ledger;
 pub(crate) mod names;
 pub(crate) mod records;
 pub(crate) mod registry;
+pub(crate) mod room;
 pub(crate) mod run;
 pub(crate) mod slices;
 pub(crate) mod statuses;
@@ -149,6 +150,8 @@ pub(crate) struct Pass {
     pub(crate) context: Arc<Context>,
     pub(crate) triggers: Triggers,
     pub(crate) progress: Progress,
+    /// Of passes over Gslbs.
+    pub(crate) turns: room::Turns,
     pub(crate) failures: Failures,
     pub(crate) zones: zone_delegation::Desk,
     pub(crate) ledger: ledger::Ledger,

@@ -22,6 +22,7 @@ use super::gslb::group::{ByGroup, Id};
 use super::gslb::twin::Twins;
 use super::inputs::{self, Writers};
 use super::ledger::Ledger;
+use super::room::Turns;
 use super::{
     Failures, Pass, PassError, Trigger, Triggers, annotated, gslb, kinds, names, records, statuses,
     zone_delegation,
@@ -33,7 +34,7 @@ use crate::peer::ask::PeerQuestions;
 use crate::providers::Providers;
 
 /// Gslbs in work at once. A pass waits for nothing but the API server; no outside reference.
-const GSLB_PASSES: u16 = 16;
+const GSLB_PASSES: usize = 16;
 /// ZoneDelegations in work at once: a grid takes no more calls at once from us (design §7).
 const ZONE_PASSES: u16 = 4;
 /// For the runtime: all that are asked for.
@@ -43,7 +44,7 @@ const LEGACY_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a stop waits for a change that is under way: half of what Kubernetes gives a pod.
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 /// How long a stop waits for what was told: what hangs is not waited for. No outside reference.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Pause before a bootstrap that failed is tried again.
 const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(2);
 
@@ -73,6 +74,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         context: Arc::clone(&context),
         triggers: triggers.clone(),
         progress: start.progress.clone(),
+        turns: Turns::new(GSLB_PASSES),
         failures: Failures::default(),
         zones: zone_delegation::Desk::default(),
         ledger: Ledger::default(),
@@ -95,10 +97,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
             .map(drop)
             .unwrap_or_default();
         register_all(&context, &triggers);
-        match context.endpoints.is_synced() {
-            true => start.readiness.set_ready("inputs"),
-            false => drop(tasks.spawn(await_endpoints(Arc::clone(&pass), start.readiness))),
-        }
+        tell_ready(&mut tasks, &pass, start.readiness);
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
         spawn_keepers(&mut tasks, &pass, knows_legacy);
         tasks.spawn(annotated::run(Arc::clone(&pass), queues.ingresses));
@@ -188,7 +187,8 @@ async fn gslb_passes(
         retry(&name_of_gslb(&id), error, &pass)
     };
     let store = pass.triggers.gslb_stores.of(group).clone();
-    let config = Config::default().concurrency(GSLB_PASSES);
+    // Each waits for its turn itself.
+    let config = Config::default().concurrency(NO_BOUND);
     let make = |object, pass| Box::pin(gslb::reconcile(object, pass));
     let passes = applier(make, failed, Arc::clone(&pass), store, queue(asked), config);
     let id = |object: Option<String>, name| Id { key: Key::new(object.unwrap_or_default(), name), group };
@@ -240,7 +240,16 @@ fn register_all(context: &Context, triggers: &Triggers) {
     context.book.watch(|| context.registry.hosts(), context.now());
 }
 
-/// Without the kind DNSEndpoint nothing can be published: the process is ready once it is there.
+/// The inputs were heard; but without the kind DNSEndpoint nothing can be published, and the process is not ready.
+fn tell_ready(tasks: &mut JoinSet<()>, pass: &Arc<Pass>, readiness: Readiness) {
+    if pass.context.endpoints.is_synced() {
+        readiness.set_ready("inputs");
+    } else {
+        tasks.spawn(await_endpoints(Arc::clone(pass), readiness));
+    }
+}
+
+/// Makes the process ready, and its Gslbs published, once the kind DNSEndpoint is there.
 async fn await_endpoints(pass: Arc<Pass>, readiness: Readiness) {
     pass.context.endpoints.synced().await;
     readiness.set_ready("inputs");

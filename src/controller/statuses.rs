@@ -35,10 +35,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::cache::{Chain, Key};
 use super::context::Context;
 use super::gslb::group::Id;
+use super::room::Room;
 use super::write::Need;
 use super::{RETRY, Trigger, Triggers, gslb, zone_delegation};
 
-/// Statuses that are written at once. No outside reference.
+/// Statuses that are written at once, half of them of one namespace. No outside reference.
 const AT_ONCE: usize = 16;
 /// How long a conditional write of an object waits for its status: most are written by then. No outside reference.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -153,19 +154,26 @@ impl Statuses {
         }
     }
 
-    /// The next one to write, or when one is due.
+    /// The next one to write, or when one is due. Whatever failed before comes after what did not, and Gslbs come after
+    /// the few ZoneDelegations.
     fn take(&self, now: Instant) -> Result<(Whose, Wish), Option<Instant>> {
         let mut plain = self.lock();
-        let idle = |entry: &Entry| entry.running.is_none() && entry.waiting.is_some();
-        for (whose, entry) in plain.iter_mut().filter(|(_, entry)| idle(entry)) {
-            if entry.due.is_none_or(|due| due <= now)
-                && let Some(wish) = entry.waiting.take()
-            {
-                entry.running = Some(wish.clone());
-                return Ok((whose.clone(), wish));
-            }
-        }
-        Err(plain.values().filter(|entry| idle(entry)).filter_map(|entry| entry.due).min())
+        let running = plain.iter().filter(|(_, entry)| entry.running.is_some());
+        let room = Room::beside(running.map(|(whose, _)| whose.namespace()), AT_ONCE);
+        // The end of a write makes room, and asks again.
+        let can_begin = |(whose, entry): &(&Whose, &Entry)| {
+            entry.running.is_none() && entry.waiting.is_some() && room.is_for(whose.namespace())
+        };
+        let is_due = |due: Option<Instant>| due.is_none_or(|due| due <= now);
+        let turn = |(whose, entry): &(&Whose, &Entry)| {
+            (entry.failures > 0, matches!(whose, Whose::Gslb(_)), entry.due)
+        };
+        let first = plain.iter().filter(can_begin).filter(|(_, entry)| is_due(entry.due)).min_by_key(turn);
+        let Some(whose) = first.map(|(whose, _)| whose.clone()) else {
+            return Err(plain.iter().filter(can_begin).filter_map(|(_, entry)| entry.due).min());
+        };
+        let wish = plain.get_mut(&whose).and_then(Entry::begin).ok_or(None)?;
+        Ok((whose, wish))
     }
 
     fn finish(&self, whose: &Whose, end: End, now: Instant) {
@@ -194,6 +202,11 @@ impl Entry {
         // A new wish waits for nobody.
         self.due = None;
         self.waiting = Some(wish).filter(|wish| self.running.as_ref() != Some(wish));
+    }
+
+    fn begin(&mut self) -> Option<Wish> {
+        self.running = self.waiting.take();
+        self.running.clone()
     }
 
     fn finish(&mut self, end: End, now: Instant) {
@@ -279,6 +292,15 @@ fn wake_if_overtaken(context: &Context, triggers: &Triggers, whose: Whose) {
     }
 }
 
+impl Whose {
+    fn namespace(&self) -> &str {
+        match self {
+            Self::Gslb(id) => &id.key.namespace,
+            Self::ZoneDelegation(key) => &key.namespace,
+        }
+    }
+}
+
 impl std::fmt::Display for Whose {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -290,6 +312,7 @@ impl std::fmt::Display for Whose {
 
 #[cfg(test)]
 mod tests {
+    use gslb_core::group::Group;
     use serde_json::json;
 
     use super::*;
@@ -360,6 +383,30 @@ mod tests {
         assert_eq!(statuses.take(first), Err(Some(first + 2 * RETRY.first)));
         statuses.tell(zone("a"), wish(2), Need::Write);
         assert_eq!(statuses.take(first), Ok((zone("a"), wish(2))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_one_namespace_hangs_others_are_written_and_what_failed_waits_behind_what_did_not() {
+        let gslb = |namespace: &str, name: usize| {
+            Whose::Gslb(Id { key: Key::new(namespace, name.to_string()), group: Group::Canonical })
+        };
+        let statuses = Statuses::default();
+        let (all, half) = (AT_ONCE, AT_ONCE / 2);
+        (0..all).for_each(|name| statuses.tell(gslb("aaa", name), wish(1), Need::Write));
+        let now = Instant::now();
+        let begun: Vec<_> = (0..half).map(|_| statuses.take(now).unwrap().0).collect();
+        assert_eq!(statuses.take(now), Err(None), "the other half is for others");
+        statuses.tell(gslb("zzz", 0), wish(1), Need::Write);
+        statuses.tell(zone("a"), wish(1), Need::Write);
+        assert_eq!(statuses.take(now).unwrap().0, zone("a"));
+        assert_eq!(statuses.take(now).unwrap().0, gslb("zzz", 0));
+        begun.iter().for_each(|whose| statuses.finish(whose, End::Failed, now));
+        let later = now + RETRY.longest;
+        assert_eq!(begun[0], gslb("aaa", 0));
+        for _ in half..all {
+            let next = statuses.take(later).unwrap().0;
+            assert!(!begun.contains(&next), "{next:?} failed before, and others were never tried");
+        }
     }
 
     #[tokio::test(start_paused = true)]

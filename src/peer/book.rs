@@ -17,6 +17,10 @@ use crate::metrics::Metrics;
 /// How long a host's first publication waits for the peers' first verdicts (design §2.1).
 const FIRST_VERDICT: SignedDuration = SignedDuration::from_secs(3);
 
+/// How long the views of a host are kept that no Gslb has any more: it may be about to have another one, which would
+/// know nothing of the peers. Above the steps of `kubectl replace --force`. No outside reference.
+const LINGER: SignedDuration = SignedDuration::from_secs(10);
+
 /// What the views of one host changed, for the pass over its Gslbs.
 pub(crate) type Changes = mpsc::UnboundedSender<DomainName>;
 
@@ -30,7 +34,10 @@ struct Plain {
     peers: BTreeMap<GeoTag, PeerViews>,
     /// Peers that certainly do not exist (yet): their name server name has no address.
     absent: BTreeSet<GeoTag>,
+    /// Those of Gslbs, and those that linger.
     hosts: BTreeMap<DomainName, SignedDuration>,
+    /// Hosts that no Gslb has any more, and until when they are kept.
+    lingering: BTreeMap<DomainName, Timestamp>,
     watched_since: BTreeMap<DomainName, Timestamp>,
     restored: BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>>,
     /// The state that was told last, by peer and host.
@@ -94,11 +101,21 @@ impl Book {
         self.lock().peers.keys().cloned().collect()
     }
 
-    /// Keeps views of exactly these hosts. They are looked up under our lock, so that of two callers the later
+    /// Keeps views of exactly these hosts, and for a moment of those that are gone. They are looked up under our lock, so that of two callers the later
     /// one has the later list.
     pub(crate) fn watch(&self, hosts: impl FnOnce() -> BTreeMap<DomainName, SignedDuration>, now: Timestamp) {
         let mut plain = self.lock();
-        let hosts = hosts();
+        let hosts = plain.with_lingering(hosts(), now);
+        self.keep(plain, hosts, now);
+    }
+
+    /// Keeps views of exactly these hosts.
+    fn keep(
+        &self,
+        mut plain: MutexGuard<'_, Plain>,
+        hosts: BTreeMap<DomainName, SignedDuration>,
+        now: Timestamp,
+    ) {
         if plain.hosts == hosts {
             return;
         }
@@ -106,6 +123,16 @@ impl Book {
         self.count_out(left);
         drop(plain);
         self.hosts.send_modify(|version| *version += 1);
+    }
+
+    /// Lets go of the hosts that lingered long enough.
+    pub(crate) fn let_go(&self, now: Timestamp) {
+        let mut plain = self.lock();
+        if plain.lingering.values().any(|until| *until <= now) {
+            let of_gslbs = plain.of_gslbs();
+            let hosts = plain.with_lingering(of_gslbs, now);
+            self.keep(plain, hosts, now);
+        }
     }
 
     /// Tells when the set of hosts changed.
@@ -280,6 +307,7 @@ impl Plain {
             peers: BTreeMap::new(),
             absent: BTreeSet::new(),
             hosts: BTreeMap::new(),
+            lingering: BTreeMap::new(),
             watched_since: BTreeMap::new(),
             restored: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -303,6 +331,26 @@ impl Plain {
         self.members = members;
         self.meet();
         self.look(now)
+    }
+
+    fn of_gslbs(&self) -> BTreeMap<DomainName, SignedDuration> {
+        let kept = self.hosts.iter().filter(|(host, _)| !self.lingering.contains_key(*host));
+        kept.map(|(host, hold)| (host.clone(), *hold)).collect()
+    }
+
+    /// The hosts of Gslbs, and those that linger beside them.
+    fn with_lingering(
+        &mut self,
+        mut hosts: BTreeMap<DomainName, SignedDuration>,
+        now: Timestamp,
+    ) -> BTreeMap<DomainName, SignedDuration> {
+        for host in self.hosts.keys().filter(|host| !hosts.contains_key(*host)) {
+            self.lingering.entry(host.clone()).or_insert(now + LINGER);
+        }
+        self.lingering.retain(|host, until| !hosts.contains_key(host) && *until > now);
+        let lingering = self.lingering.keys().filter_map(|host| Some((host.clone(), *self.hosts.get(host)?)));
+        hosts.extend(lingering);
+        hosts
     }
 
     /// As [`Self::set_members`].
@@ -455,6 +503,33 @@ mod tests {
         let hosts = [name(HOST), other.clone()].map(|host| (host, SignedDuration::ZERO));
         book.watch(|| hosts.into(), later);
         assert_eq!(book.waits_until(&other, later), Some(later + FIRST_VERDICT));
+    }
+
+    #[test]
+    fn a_host_that_loses_its_gslb_and_gets_another_one_keeps_what_is_known_of_it() {
+        let (book, registry) = book(found(&["eu", "us"], true));
+        answers(&book, "us");
+        let at = |seconds| NOW + SignedDuration::from_secs(seconds);
+        let hosts = || [(name(HOST), SignedDuration::ZERO)].into();
+        book.watch(BTreeMap::new, at(60));
+        book.let_go(at(69));
+        book.watch(hosts, at(69));
+        assert_eq!(
+            (state(&book, "us"), book.waits_until(&name(HOST), at(69))),
+            (Some(ToldState::Answered), None)
+        );
+        // It is nobody's again, from then on.
+        book.watch(BTreeMap::new, at(80));
+        book.let_go(at(89));
+        assert_eq!(book.hosts(), [name(HOST)]);
+        book.let_go(at(90));
+        let none = [r#"gslb_bridge_peer_views{peer="us",state="Answered"} 0"#];
+        assert_eq!((book.hosts(), series(&registry)), (vec![], none.map(str::to_owned).to_vec()));
+        book.watch(hosts, at(91));
+        assert_eq!(
+            (state(&book, "us"), book.waits_until(&name(HOST), at(91))),
+            (Some(ToldState::Unknown), Some(at(94)))
+        );
     }
 
     #[test]

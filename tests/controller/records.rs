@@ -5,8 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gslb_bridge::config::View;
 use gslb_bridge::providers::Providers;
+use gslb_core::edit::Edit;
 use gslb_core::name::DomainName;
-use gslb_core::records::{ApprovedRecordChange, HostObstacle, HostRecord, ObservedHost, RecordChange};
+use gslb_core::records::{ApprovedRecordChange, HostObstacle, HostRecord, ObservedHost};
 use gslb_provider_contract::{Approval, Disposition, ProviderError, Receipt};
 use gslb_provider_memory::{MemoryProvider, Operation};
 use serde_json::{Value, json};
@@ -238,7 +239,7 @@ async fn what_stands_in_the_way_is_left_as_it_is_and_told() {
         assert_eq!(addresses(&provider), stands, "{reason}");
         let changed = provider.record_writes();
         assert!(
-            changed.iter().all(|change| matches!(change, RecordChange::Create { .. })),
+            changed.iter().all(|change| matches!(change.edit, Edit::Create { .. })),
             "{reason}: {changed:?}"
         );
     }

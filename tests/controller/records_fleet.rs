@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gslb_core::records::RecordChange;
+use gslb_core::edit::Edit;
 use gslb_provider_memory::MemoryProvider;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -233,6 +233,6 @@ async fn a_fleet_at_rest_writes_nothing_and_reads_a_zone_once_an_interval() {
     }
     let own: Vec<IpAddr> = fleet.sites.iter().map(|site| site.target.parse().unwrap()).collect();
     let made = fleet.provider.record_writes();
-    assert!(made.iter().all(|change| matches!(change, RecordChange::Create { .. })), "{made:?}");
+    assert!(made.iter().all(|change| matches!(change.edit, Edit::Create { .. })), "{made:?}");
     assert_eq!(made.len(), own.len());
 }

@@ -66,7 +66,7 @@ async fn a_wall_clock_that_is_set_back_holds_up_no_visit_and_what_is_logged_has_
     let provider = cluster.provider.as_ref().unwrap();
     provider.put(&name("cloud.example.com"), Presence::Absent);
     pass(310).await;
-    let made: Vec<_> = provider.writes().iter().map(|change| change.action()).collect();
+    let made: Vec<_> = provider.writes().iter().map(|change| change.action().as_str()).collect();
     assert_eq!(made, ["Create", "Create"], "the period of a zone is 300 seconds");
     let log = cluster.api.list("gslb-bridge.io/v1alpha1", "ProviderChange", "");
     let hours: Vec<_> =

@@ -164,7 +164,7 @@ pub struct Amends {
 impl Amends {
     /// Name of putting this back by its content.
     pub fn id(zone: &DomainName, lost: &Value) -> String {
-        crate::change::content_id(&("amends", zone, lost))
+        crate::edit::content_id(&("amends", zone, lost))
     }
 }
 

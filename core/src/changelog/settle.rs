@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::entry::ChangeResult;
-use crate::change::Traced;
+use crate::edit::Traced;
 
 /// A change whose outcome nobody saw, and what is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -668,6 +668,14 @@ fn a_peer_is_silent_since_its_last_word_about_any_host_and_only_while_nothing_sp
     for speaks in [answered(NYC), in_silent_doubt(), held(), relayed(), down()] {
         assert_eq!(since(speaks), None);
     }
-    assert_eq!(since(lost().watches(8000, &[SHOP, A]).hears_about(A, 8000, [no_with_authority()])), None);
+    let no_for_one = || lost().watches(8000, &[SHOP, A]).hears_about(A, 8000, [no_with_authority()]);
+    assert_eq!(since(no_for_one()), None);
+    let falls_silent = |peer: Peer| {
+        [9000, 9300, 9800]
+            .into_iter()
+            .fold(peer, |peer, at| peer.hears_about(A, at, [silence()]))
+            .waits_until(13_000)
+    };
+    assert_eq!(since(falls_silent(no_for_one())), Some(at(9000)), "since it fell silent after its no");
     assert_eq!(since(peer_with(&[])), None, "no host is asked for");
 }

@@ -61,7 +61,7 @@ impl View {
     pub fn told(&self) -> (ToldState, &'static str) {
         match (&self.state, &self.silence) {
             (State::Doubt(_), _) => (ToldState::Answered, ToldState::Answered.as_str()),
-            (State::NoTargets(_), Some(Silence::Lost(cause))) => (ToldState::Lost, cause.reason()),
+            (State::NoTargets(_), Some(Silence::Lost { cause, .. })) => (ToldState::Lost, cause.reason()),
             _ => (self.word(), self.cause()),
         }
     }

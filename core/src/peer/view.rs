@@ -112,7 +112,12 @@ pub(super) enum Silence {
     /// It is being checked.
     Doubt(Doubt),
     /// It is certain.
-    Lost(NoWord),
+    Lost {
+        /// What came of the last question.
+        cause: NoWord,
+        /// Since when it is silent.
+        since: Timestamp,
+    },
 }
 
 impl View {
@@ -263,7 +268,7 @@ impl View {
         Some(match &self.silence {
             None => Silence::Doubt(Doubt::new(no_word, now)),
             Some(Silence::Doubt(doubt)) => Silence::Doubt(doubt.again(no_word)).settled(now),
-            Some(Silence::Lost(_)) => Silence::Lost(cause.clone()),
+            Some(Silence::Lost { since, .. }) => Silence::Lost { cause: cause.clone(), since: *since },
         })
     }
 
@@ -314,6 +319,18 @@ impl View {
         self.transition(&before, now)
     }
 
+    /// Whether the peer gives no word and nothing else speaks for it, and when it last did as far as is known.
+    pub(super) fn lost(&self) -> Option<Option<Timestamp>> {
+        match (&self.state, &self.silence) {
+            (State::Lost(_) | State::Unknown { .. }, _) => Some(self.last_word.as_ref().map(|word| word.at)),
+            (State::NoTargets(_), Some(Silence::Lost { since, .. })) => Some(Some(*since)),
+            (
+                State::Answered | State::Doubt(_) | State::Relayed { .. } | State::Held | State::NoTargets(_),
+                _,
+            ) => None,
+        }
+    }
+
     /// Whether its word, or its silence after a "no", is being checked.
     pub(super) fn is_doubted(&self) -> bool {
         matches!(self.state, State::Doubt(_)) || matches!(self.silence, Some(Silence::Doubt(_)))
@@ -328,7 +345,7 @@ impl View {
             State::Relayed { refreshed, .. } => Some(*refreshed + RELAY_REFRESH),
             State::NoTargets(_) => match &self.silence {
                 Some(Silence::Doubt(doubt)) => Some(doubt.next_try()),
-                Some(Silence::Lost(_)) | None => None,
+                Some(Silence::Lost { .. }) | None => None,
             },
             State::Unknown { .. } | State::Answered | State::Lost(_) => None,
         }
@@ -404,7 +421,7 @@ impl Silence {
             Self::Doubt(Doubt { cause: DoubtCause::NoWord(cause), since, tries, together }) => {
                 let doubt = Doubt { cause: DoubtCause::NoWord(cause.clone()), since, tries, together };
                 if doubt.is_tried_out() || doubt.expired(now) {
-                    Self::Lost(cause)
+                    Self::Lost { cause, since }
                 } else {
                     Self::Doubt(doubt)
                 }

@@ -50,14 +50,12 @@ impl PeerViews {
         self.0.get(host).map(|watched| &watched.view)
     }
 
-    /// Since when the peer gives no word for any host, and nothing else speaks for it: when it last named targets, or
-    /// since it is asked if it never did. Nothing while there is a word for one host, a "no" included, or no host.
+    /// Since when the peer gives no word for any host, and nothing else speaks for it: when it last named targets or
+    /// fell silent after a "no", or since it is asked if it never did either. Nothing while there is a word for one
+    /// host, or no host.
     pub fn silent_since(&self) -> Option<Timestamp> {
-        let silent = |watched: &Watched| matches!(watched.view.state, State::Lost(_) | State::Unknown { .. });
-        if !self.0.values().all(silent) {
-            return None;
-        }
-        let heard = self.0.values().filter_map(|watched| Some(watched.view.last_word.as_ref()?.at)).max();
+        let lost: Option<Vec<_>> = self.0.values().map(|watched| watched.view.lost()).collect();
+        let heard = lost?.into_iter().flatten().max();
         heard.or_else(|| self.0.values().map(|watched| watched.view.since).min())
     }
 

@@ -55,7 +55,7 @@ impl Challenges {
     /// Takes in a change that was made: a challenge may be refuted before it is ever read.
     #[must_use]
     pub fn wrote(mut self, own: &GeoTag, change: &RecordChange, now: Timestamp) -> Self {
-        if let Some(after) = change.after() {
+        if let Some(after) = change.edit.after() {
             self.stands(own, after, now);
         }
         self

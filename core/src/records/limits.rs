@@ -15,7 +15,7 @@ use super::evidence::{Evidence, Reaping};
 use super::finding::RecordFinding;
 use super::plan::{PlannedChange, RecordPlan};
 use super::record::{HostRecord, ObservedHost};
-use crate::change::content_id;
+use crate::edit::{Edit, content_id};
 use crate::name::DomainName;
 
 /// Changes of one host in one plan. A host has a few addresses in each cluster, each of which comes, goes or is asked
@@ -185,7 +185,7 @@ impl<'a> RecordLimits<'a> {
 
     fn check_scope(&self, host: &DomainName, change: &RecordChange) -> Result<(), RecordRefusal> {
         let zone = self.fleet();
-        let records = change.before().into_iter().chain(change.after());
+        let records = change.edit.before().into_iter().chain(change.edit.after());
         let same = records.into_iter().all(|record| record.host == self.desired.host);
         if *host == self.desired.host && same && host.is_within(zone) {
             return Ok(());
@@ -200,25 +200,25 @@ impl<'a> RecordLimits<'a> {
             let own = &self.desired.claim.tag;
             Some(self.evidence.judge(own, holder, record, self.challenges, self.now))
         };
-        match change {
-            RecordChange::Create { after } => {
+        match &change.edit {
+            Edit::Create { after } => {
                 after.claim.as_ref() == own && after.challenge.is_none() && !after.disabled
             }
-            RecordChange::Replace { before, after } if before.claim.as_ref() == own => {
+            Edit::Replace { before, after } if before.claim.as_ref() == own => {
                 *after == HostRecord { ttl: after.ttl, challenge: None, ..before.clone() }
             }
-            RecordChange::Replace { before, after } => {
+            Edit::Replace { before, after } => {
                 let asks = after.challenge.as_ref().is_some_and(|asked| asked.by == self.desired.claim.tag);
                 let only_asks = *after == HostRecord { challenge: after.challenge.clone(), ..before.clone() };
                 asks && only_asks && may(before) == Some(Reaping::Challenge)
             }
-            RecordChange::Delete { before, instead } if before.claim.as_ref() == own => {
-                self.desired.wish == HostWish::Withdrawn || self.answers(instead, before, stands)
+            Edit::Delete { before } if before.claim.as_ref() == own => {
+                self.desired.wish == HostWish::Withdrawn || self.answers(&change.instead, before, stands)
             }
-            RecordChange::Delete { before, instead } => {
+            Edit::Delete { before } => {
                 may(before) == Some(Reaping::Reap)
                     && !self.is_answered_by(before)
-                    && self.answers(instead, before, stands)
+                    && self.answers(&change.instead, before, stands)
             }
         }
     }

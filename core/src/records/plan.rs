@@ -13,6 +13,7 @@ use super::desired::{DesiredHost, HostWish};
 use super::evidence::{Evidence, Reaping};
 use super::finding::RecordFinding;
 use super::record::{Challenge, HostObstacle, HostRecord, ObservedHost};
+use crate::edit::Edit;
 use crate::name::{DomainName, GeoTag};
 use crate::peer::ToldState;
 
@@ -97,10 +98,10 @@ impl<'a> Planner<'a> {
     }
 
     fn order(&self, change: &RecordChange) -> (u8, bool, IpAddr) {
-        let stage = match change {
-            RecordChange::Create { .. } => 0,
-            RecordChange::Replace { .. } => 1,
-            RecordChange::Delete { .. } => 2,
+        let stage = match change.edit {
+            Edit::Create { .. } => 0,
+            Edit::Replace { .. } => 1,
+            Edit::Delete { .. } => 2,
         };
         let peers = change.record().holder(self.fleet()) != Some(self.own());
         (stage, peers, change.record().address)
@@ -132,7 +133,7 @@ impl<'a> Planner<'a> {
                     disabled: false,
                 };
                 let why = format!("cluster {} answers {}", self.own(), self.desired.host);
-                plan.changes.push(PlannedChange { change: RecordChange::Create { after }, why });
+                plan.changes.push(PlannedChange { change: RecordChange::create(after), why });
                 continue;
             };
             match found.holder(self.fleet()) {
@@ -163,7 +164,7 @@ impl<'a> Planner<'a> {
                     Some(challenge) => format!("cluster {} lives: {} asked", self.own(), challenge.by),
                     None => "the record has another TTL than the Gslb's dnsTtlSeconds".to_owned(),
                 };
-                let change = RecordChange::Replace { before: record.clone(), after };
+                let change = RecordChange::replace(record.clone(), after);
                 plan.changes.push(PlannedChange { change, why });
             }
             if record.disabled && self.wanted().contains(&record.address) {
@@ -210,9 +211,9 @@ impl<'a> Planner<'a> {
         let answering = self.observed.answering(self.fleet()).filter(|(tag, record)| {
             sites.contains(*tag) && (*tag != self.own() || wanted.contains(&record.address))
         });
-        let created = plan.changes.iter().filter_map(|planned| match &planned.change {
-            RecordChange::Create { after } => Some(after.address),
-            RecordChange::Replace { .. } | RecordChange::Delete { .. } => None,
+        let created = plan.changes.iter().filter_map(|planned| match &planned.change.edit {
+            Edit::Create { after } => Some(after.address),
+            Edit::Replace { .. } | Edit::Delete { .. } => None,
         });
         answering.map(|(_, record)| record.address).chain(created).collect()
     }
@@ -256,7 +257,7 @@ impl<'a> Planner<'a> {
                     format!("cluster {} cannot serve {}", self.own(), self.desired.host)
                 }
             };
-            let change = RecordChange::Delete { before: record.clone(), instead: instead.clone() };
+            let change = RecordChange::delete(record.clone(), instead.clone());
             plan.changes.push(PlannedChange { change, why });
         }
     }
@@ -308,7 +309,7 @@ impl<'a> Planner<'a> {
                     self.word_of(holder),
                     self.desired.host
                 );
-                plan.changes.push(PlannedChange { change: RecordChange::Replace { before, after }, why });
+                plan.changes.push(PlannedChange { change: RecordChange::replace(before, after), why });
             }
             Reaping::Reap if instead.is_empty() => {
                 let (host, holder) = (self.host(), holder.clone());
@@ -321,7 +322,7 @@ impl<'a> Planner<'a> {
                     self.word_of(holder),
                     self.own()
                 );
-                let change = RecordChange::Delete { before, instead: instead.clone() };
+                let change = RecordChange::delete(before, instead.clone());
                 plan.changes.push(PlannedChange { change, why });
             }
         }

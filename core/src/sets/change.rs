@@ -1,88 +1,20 @@
-//! One edit to one set of records: data that can be compared, stored, reviewed and replayed.
+//! One edit to one set of records.
 
 use std::fmt;
-
-use serde::{Deserialize, Serialize};
 
 use super::observed::{ObservedName, ObservedRecord, ObservedSet};
 use super::record_set::{RecordSet, SetKey};
 use super::rtype::RecordType;
-use crate::change::{Traced, content_id};
-use crate::changelog::{Action, Proposal};
+use crate::edit::{Edit, Traced};
 use crate::records::RecordClaim;
 
-/// One edit to one set. `before` is what was observed, so that a provider can refuse a stale edit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "camelCase")]
-pub enum SetChange {
-    /// There is no such set; make this.
-    Create {
-        /// The whole new set.
-        after: RecordSet,
-    },
-    /// The set is `before`; make it `after`.
-    Replace {
-        /// As observed.
-        before: RecordSet,
-        /// Of the same name and type.
-        after: RecordSet,
-    },
-    /// The set is `before`; remove it.
-    Delete {
-        /// As observed.
-        before: RecordSet,
-    },
-}
+/// One edit to one set.
+pub type SetChange = Edit<RecordSet>;
 
 impl SetChange {
-    /// The change that an entry of the log is about; nothing if it is about something else.
-    pub fn of(proposal: &Proposal) -> Option<Self> {
-        let read = |value: &Option<serde_json::Value>| serde_json::from_value(value.clone()?).ok();
-        match (proposal.action, read(&proposal.before), read(&proposal.after)) {
-            (Action::Create, None, Some(after)) => Some(Self::Create { after }),
-            (Action::Replace, Some(before), Some(after)) => Some(Self::Replace { before, after }),
-            (Action::Delete, Some(before), None) => Some(Self::Delete { before }),
-            (Action::Create | Action::Replace | Action::Delete | Action::Restart, _, _) => None,
-        }
-    }
-
-    /// What is done.
-    pub fn action(&self) -> Action {
-        match self {
-            Self::Create { .. } => Action::Create,
-            Self::Replace { .. } => Action::Replace,
-            Self::Delete { .. } => Action::Delete,
-        }
-    }
-
-    /// Name of this change by its content.
-    pub fn id(&self) -> String {
-        content_id(self)
-    }
-
-    /// What was observed.
-    pub fn before(&self) -> Option<&RecordSet> {
-        match self {
-            Self::Create { .. } => None,
-            Self::Replace { before, .. } | Self::Delete { before } => Some(before),
-        }
-    }
-
-    /// What is to be written.
-    pub fn after(&self) -> Option<&RecordSet> {
-        match self {
-            Self::Create { after } | Self::Replace { after, .. } => Some(after),
-            Self::Delete { .. } => None,
-        }
-    }
-
     /// The set that it is about.
     pub fn key(&self) -> &SetKey {
-        match self {
-            Self::Create { after: set }
-            | Self::Replace { before: set, .. }
-            | Self::Delete { before: set } => &set.key,
-        }
+        &self.subject().key
     }
 
     fn found<'a>(&self, observed: &'a ObservedName) -> Option<&'a ObservedSet> {
@@ -113,12 +45,7 @@ impl Traced for SetChange {
 
 impl fmt::Display for SetChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self {
-            Self::Create { .. } => "create",
-            Self::Replace { .. } => "change",
-            Self::Delete { .. } => "delete",
-        };
-        write!(f, "{verb} {}", self.key())
+        write!(f, "{} {}", self.verb(), self.key())
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::change::Traced;
+use crate::edit::Traced;
 use crate::name::DomainName;
 use crate::records::RecordClaim;
 

@@ -66,7 +66,7 @@ impl SetPlan {
     pub fn id(&self) -> String {
         let changes: Vec<_> = self.changes.iter().map(|(step, approved)| (step, approved.change())).collect();
         let refusals: Vec<_> = self.refusals.iter().map(ToString::to_string).collect();
-        crate::change::content_id(&(changes, refusals))
+        crate::edit::content_id(&(changes, refusals))
     }
 }
 

@@ -29,13 +29,11 @@ fn a_plan_that_touches_what_is_not_ours_is_refused_as_a_whole() {
     let desired = answered("eu", &["eu", "us"], &[EU]);
     let (eu, us, stranger) = (record("eu", EU), record("us", US), record("", "203.0.113.9"));
     let stands = observed(&[eu.clone(), us.clone(), stranger.clone()]);
-    let delete = |before: &HostRecord, instead: &[&str]| RecordChange::Delete {
-        before: before.clone(),
-        instead: instead.iter().map(|address| ip(address)).collect(),
+    let delete = |before: &HostRecord, instead: &[&str]| {
+        RecordChange::delete(before.clone(), instead.iter().map(|address| ip(address)).collect())
     };
-    let replace =
-        |before: &HostRecord, after: HostRecord| RecordChange::Replace { before: before.clone(), after };
-    let create = |after: HostRecord| RecordChange::Create { after };
+    let replace = |before: &HostRecord, after: HostRecord| RecordChange::replace(before.clone(), after);
+    let create = |after: HostRecord| RecordChange::create(after);
     let elsewhere = HostRecord { host: name("app.example.net"), ..record("eu", "192.0.2.2") };
     let cases = [
         ("a peer's record made by us", create(record("us", "192.0.2.2")), Some("NotOurs")),
@@ -75,7 +73,7 @@ fn a_plan_that_touches_what_is_not_ours_is_refused_as_a_whole() {
 fn only_who_has_no_gslb_any_more_takes_the_last_record_away() {
     let eu = record("eu", EU);
     let stands = observed(std::slice::from_ref(&eu));
-    let delete = || RecordChange::Delete { before: eu.clone(), instead: BTreeSet::new() };
+    let delete = || RecordChange::delete(eu.clone(), BTreeSet::new());
     assert_eq!(refused(&wish("eu", HostWish::Down), &stands, delete()), Some("NotOurs"));
     assert_eq!(refused(&wish("eu", HostWish::Withdrawn), &stands, delete()), None);
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use gslb_core::edit::Edit;
 use gslb_core::name::{DomainName, GeoTag};
 use gslb_core::peer::ToldState;
 use gslb_core::records::{
@@ -120,16 +121,12 @@ pub(crate) fn words(
 pub(crate) fn short(change: &RecordChange) -> String {
     let record = change.record();
     let tag = record.claim.as_ref().map_or("nobody", |claim| claim.tag.as_str());
-    let sign = match change {
-        RecordChange::Create { .. } => '+',
-        RecordChange::Delete { .. } => '-',
-        RecordChange::Replace { before, after }
-            if before.challenge.is_none() && after.challenge.is_some() =>
-        {
-            '?'
-        }
-        RecordChange::Replace { before, .. } if before.challenge.is_some() => '!',
-        RecordChange::Replace { .. } => '~',
+    let sign = match &change.edit {
+        Edit::Create { .. } => '+',
+        Edit::Delete { .. } => '-',
+        Edit::Replace { before, after } if before.challenge.is_none() && after.challenge.is_some() => '?',
+        Edit::Replace { before, .. } if before.challenge.is_some() => '!',
+        Edit::Replace { .. } => '~',
     };
     format!("{sign}{tag} {}", record.address)
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gslb_core::change::Traced;
+use gslb_core::changelog::Action;
+use gslb_core::edit::Traced;
 use gslb_core::peer::ToldState;
 use gslb_core::records::{
     Challenges, DesiredHost, Evidence, HostRecord, HostWish, ObservedHost, RecordChange,
@@ -109,9 +110,9 @@ proptest! {
         desired in any_wish(), host in any_host(), evidence in any_evidence(), seen in -100i64..0,
     ) {
         let approved = round(&desired, &host, &evidence, &saw("eu", &host, &[seen]), 0).unwrap();
-        let kinds: Vec<_> = approved.changes().iter().map(|change| change.change().action()).collect();
-        let first_gone = kinds.iter().position(|kind| *kind == "Delete").unwrap_or(kinds.len());
-        prop_assert!(!kinds[first_gone..].contains(&"Create"), "{kinds:?}");
+        let kinds: Vec<_> = approved.changes().iter().map(|change| change.change().edit.action()).collect();
+        let first_gone = kinds.iter().position(|kind| *kind == Action::Delete).unwrap_or(kinds.len());
+        prop_assert!(!kinds[first_gone..].contains(&Action::Create), "{kinds:?}");
         let fleet = desired.claim.fleet.clone();
         let mut now = host;
         for change in approved.changes() {

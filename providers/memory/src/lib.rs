@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gslb_core::beneath::Beneath;
-use gslb_core::change::{Change, Traced};
+use gslb_core::change::Change;
 use gslb_core::delegation::Presence;
+use gslb_core::edit::Traced;
 use gslb_core::limits::ApprovedChange;
 use gslb_core::name::DomainName;
 use gslb_core::records::{ApprovedRecordChange, ObservedHost, RecordChange, ZoneRecords};

@@ -12,7 +12,7 @@ use gslb_crds::{Gslb, marks};
 use jiff::Timestamp;
 
 use super::group::Id;
-use super::reference::{Reader, Referenced, Unknown};
+use super::reference::{Reader, Referenced};
 use crate::controller::cache::Key;
 use crate::controller::facts::referent::{AddressSource, Optional};
 use crate::controller::registry::Dependency;
@@ -20,24 +20,11 @@ use crate::controller::registry::Dependency;
 /// The addresses, and until when they are held although nothing shows them.
 pub(crate) type Found = (Exposed, Option<Timestamp>);
 
-/// Why a pass over the addresses stops.
-pub(super) enum Stop {
-    Problem(AddressProblem),
-    Later(Timestamp),
-}
+type Stop = super::reference::Stop<AddressProblem>;
 
 impl From<AddressProblem> for Stop {
     fn from(problem: AddressProblem) -> Self {
         Self::Problem(problem)
-    }
-}
-
-impl From<Unknown> for Stop {
-    fn from(unknown: Unknown) -> Self {
-        match unknown {
-            Unknown::Unread(unread) => Self::Problem(unread.into()),
-            Unknown::Later(until) => Self::Later(until),
-        }
     }
 }
 

@@ -15,9 +15,10 @@ use super::embedded::{self, Failed, Unwritten};
 use super::group::{Guarded, Id};
 use crate::controller::cache::Chain;
 use crate::controller::context::Context;
+use crate::controller::room::Room;
 use crate::controller::{RETRY, Trigger, Triggers};
 
-/// Ingresses that are written at once. No outside reference.
+/// Ingresses that are written at once, half of them of one namespace. No outside reference.
 const AT_ONCE: usize = 16;
 /// How long a pass waits for a write that nothing is known of yet: most are done by then, and what comes of them is
 /// told at once. No outside reference.
@@ -125,13 +126,13 @@ impl IngressWrites {
         loop {
             {
                 let mut plain = self.lock();
-                let waiting =
-                    plain.iter_mut().find(|(_, entry)| entry.running.is_none() && entry.asked.is_some());
-                if let Some((id, entry)) = waiting
+                let first = first(&plain).cloned();
+                if let Some(id) = first
+                    && let Some(entry) = plain.get_mut(&id)
                     && let Some(job) = entry.asked.take()
                 {
                     entry.running = Some(job.wish.clone());
-                    return (id.clone(), job);
+                    return (id, job);
                 }
             }
             self.asked.notified().await;
@@ -163,6 +164,16 @@ impl IngressWrites {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Id, Entry>> {
         self.plain.lock().expect("no panic while the writes are locked")
     }
+}
+
+/// Whose turn it is. Whatever failed before comes after what did not.
+fn first(entries: &BTreeMap<Id, Entry>) -> Option<&Id> {
+    let running = entries.iter().filter(|(_, entry)| entry.running.is_some());
+    let room = Room::beside(running.map(|(id, _)| id.key.namespace.as_str()), AT_ONCE);
+    let can_begin = |(id, entry): &(&Id, &Entry)| {
+        entry.running.is_none() && entry.asked.is_some() && room.is_for(&id.key.namespace)
+    };
+    entries.iter().filter(can_begin).min_by_key(|(_, entry)| entry.failures > 0).map(|(id, _)| id)
 }
 
 impl Entry {

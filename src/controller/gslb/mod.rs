@@ -46,7 +46,12 @@ pub(crate) const DEPRECATED: &str = "LegacyDeprecated";
 /// Brings the published records and the status of one Gslb up to date.
 pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> Result<Action, PassError> {
     let id = guarded.id();
-    let action = bring_up_to_date(guarded, &pass).await;
+    drop(guarded);
+    let _turn = pass.turns.take(&id.key.namespace).await;
+    // It may have changed while it waited.
+    let Some(guarded) = pass.triggers.gslb(&id) else { return Ok(Action::await_change()) };
+    // Boxed: at a start most passes wait.
+    let action = Box::pin(bring_up_to_date(guarded, &pass)).await;
     let echoes = &pass.context.writer.echoes;
     // However it ended: what was heard meanwhile does not wait for the next try.
     if echoes.take_overtaken(apply::WHAT, &id.key) {

@@ -35,9 +35,9 @@ pub(crate) struct Referenced {
 
 /// Why a pass stops before anything is decided.
 #[derive(Debug)]
-pub(crate) enum Stop {
-    /// The object is not known.
-    Problem(ReferenceProblem),
+pub(crate) enum Stop<P = ReferenceProblem> {
+    /// What stands against it.
+    Problem(P),
     /// What it depends on is being read for the first time: worth waiting for, until then.
     Later(Timestamp),
 }
@@ -48,7 +48,7 @@ impl From<ReferenceProblem> for Stop {
     }
 }
 
-impl From<Unknown> for Stop {
+impl<P: From<KindUnread>> From<Unknown> for Stop<P> {
     fn from(unknown: Unknown) -> Self {
         match unknown {
             Unknown::Unread(unread) => Self::Problem(unread.into()),

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gslb_core::change::Traced;
-use gslb_core::changelog::{Action, Intent, ObjectRef, Proposal, Who};
+use gslb_core::changelog::{Intent, ObjectRef, Proposal, Who};
 use gslb_core::condition::{Condition, ConditionKind};
 use gslb_core::doubling::Doubling;
+use gslb_core::edit::{Edit, Traced};
 use gslb_core::outlet::Outlet;
 use gslb_core::records::{
     ApprovedRecordChange, ApprovedRecordPlan, Challenges, DesiredHost, Evidence, ObservedHost, RecordChange,
@@ -159,11 +159,6 @@ impl HostVisit<'_> {
         let why = change.why().to_owned();
         let object: ObjectRef = self.want.object.clone();
         let change = change.change();
-        let action = match change {
-            RecordChange::Create { .. } => Action::Create,
-            RecordChange::Replace { .. } => Action::Replace,
-            RecordChange::Delete { .. } => Action::Delete,
-        };
         Proposal {
             change_id: change.id(),
             plan_id: approved.id(),
@@ -173,9 +168,9 @@ impl HostVisit<'_> {
             provider: self.notary.provider.id().to_string(),
             view: self.notary.outlet.view().map(str::to_owned),
             zone: self.zone.name().to_string(),
-            action,
-            before: change.before().map(|before| json!(before)),
-            after: change.after().map(|after| json!(after)),
+            action: change.edit.action(),
+            before: change.edit.before().map(|before| json!(before)),
+            after: change.edit.after().map(|after| json!(after)),
         }
     }
 
@@ -285,14 +280,5 @@ fn held_back(zone: &Zone, reference: &str) -> String {
 
 /// The change that an intent speaks of; nothing if it is about no record.
 fn change_of(intent: &Intent) -> Option<RecordChange> {
-    let intent = &intent.change;
-    let record = |value: &Option<serde_json::Value>| serde_json::from_value(value.clone()?).ok();
-    Some(match intent.action {
-        Action::Create => RecordChange::Create { after: record(&intent.after)? },
-        Action::Replace => {
-            RecordChange::Replace { before: record(&intent.before)?, after: record(&intent.after)? }
-        }
-        Action::Delete => RecordChange::Delete { before: record(&intent.before)?, instead: BTreeSet::new() },
-        Action::Restart => return None,
-    })
+    Some(RecordChange { edit: Edit::of(&intent.change)?, instead: BTreeSet::new() })
 }

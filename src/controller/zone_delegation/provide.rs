@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gslb_core::change::Change;
-use gslb_core::changelog::{Action, ChangeResult, Intent, ObjectRef, Proposal, Who};
+use gslb_core::changelog::{ChangeResult, Intent, ObjectRef, Proposal, Who};
 use gslb_core::claim::Claimant;
 use gslb_core::delegation::{DesiredDelegation, Wish};
 use gslb_core::fleet::Sighting;
@@ -252,24 +252,10 @@ fn taken(visit: &Visit<'_>, memory: &mut Memory, change: &Change, receipt: &Rece
 
 /// The change that an intent speaks of; nothing if another version wrote it in a form that is not ours.
 pub(super) fn change_of(intent: &Intent) -> Option<Change> {
-    let intent = &intent.change;
-    let delegation = |value: &Option<serde_json::Value>| serde_json::from_value(value.clone()?).ok();
-    Some(match intent.action {
-        Action::Create => Change::Create { after: delegation(&intent.after)? },
-        Action::Replace => {
-            Change::Replace { before: delegation(&intent.before)?, after: delegation(&intent.after)? }
-        }
-        Action::Delete => Change::Delete { before: delegation(&intent.before)? },
-        Action::Restart => return None,
-    })
+    Change::of(&intent.change)
 }
 
 pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Change) -> Proposal {
-    let action = match change {
-        Change::Create { .. } => Action::Create,
-        Change::Replace { .. } => Action::Replace,
-        Change::Delete { .. } => Action::Delete,
-    };
     let object = object_ref(visit.object);
     Proposal {
         change_id: change.id(),
@@ -280,7 +266,7 @@ pub(super) fn proposal(visit: &Visit<'_>, approved: &ApprovedPlan, change: &Chan
         provider: visit.provider.id().to_string(),
         view: visit.outlet.view().map(str::to_owned),
         zone: change.zone().to_string(),
-        action,
+        action: change.action(),
         before: change.before().map(|before| json!(before)),
         after: change.after().map(|after| json!(after)),
     }

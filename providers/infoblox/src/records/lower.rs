@@ -71,7 +71,7 @@ pub(super) fn edit(
     operations
         .push(json!({"method": "GET", "object": found.kind.name(), "data": search(change, found, view),
         "args": {"_return_fields": found.kind.fields()}, "assign_state": {"RECORD": "_ref"}}));
-    operations.push(match change.after() {
+    operations.push(match change.edit.after() {
         Some(after) => json!({"method": "PUT", "object": FOUND, "enable_substitution": true,
             "data": update(change.record(), after, found)?}),
         None => json!({"method": "DELETE", "object": FOUND, "enable_substitution": true}),
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn an_edit_sends_what_changes_and_no_whole_map() {
         let update = |before: HostRecord, after, found: &Found| {
-            let change = RecordChange::Replace { before, after };
+            let change = RecordChange::replace(before, after);
             edit(&change, found, None, "default").unwrap().pop().unwrap()["data"].clone()
         };
         let short = HostRecord { ttl: Ttl::from_secs(5).ok(), ..record() };
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_record_goes_only_as_it_was_seen_and_beside_one_that_stands() {
         let instead = BTreeSet::from(["198.51.100.80".parse().unwrap()]);
-        let change = RecordChange::Delete { before: asked(), instead: instead.clone() };
+        let change = RecordChange::delete(asked(), instead.clone());
         let operations = edit(&change, &asked_by_attributes(), instead.first().copied(), "default").unwrap();
         let asks: Vec<_> = operations.iter().map(|operation| operation["data"].clone()).collect();
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Sends one change of a record: once. Whatever is unclear afterwards is settled by reading.
 
-use gslb_core::change::Traced;
+use gslb_core::edit::{Edit, Traced};
 use gslb_core::records::{HostRecord, ObservedHost, RecordChange};
 use gslb_provider_contract::{Disposition, ProviderError, Receipt};
 use reqwest::Method;
@@ -28,9 +28,9 @@ impl Infoblox {
         if !change.matches(&observed) {
             return Err(stale(change));
         }
-        match change {
-            RecordChange::Create { after } => self.create_record(change, after).await,
-            RecordChange::Replace { .. } | RecordChange::Delete { .. } => {
+        match &change.edit {
+            Edit::Create { after } => self.create_record(change, after).await,
+            Edit::Replace { .. } | Edit::Delete { .. } => {
                 let found = object_of(change, &objects).ok_or_else(|| stale(change))?;
                 self.edit_record(change, found, &observed).await
             }
@@ -61,13 +61,8 @@ impl Infoblox {
         found: &Found,
         observed: &ObservedHost,
     ) -> Result<Receipt<ObservedHost>, ProviderError> {
-        let beside = match change {
-            RecordChange::Delete { instead, .. } => {
-                let answers = |record: &&HostRecord| !record.disabled && instead.contains(&record.address);
-                observed.records.values().find(answers).map(|record| record.address)
-            }
-            RecordChange::Create { .. } | RecordChange::Replace { .. } => None,
-        };
+        let answers = |record: &&HostRecord| !record.disabled && change.instead.contains(&record.address);
+        let beside = observed.records.values().find(answers).map(|record| record.address);
         let operations = edit(change, found, beside, self.view()).map_err(too_long)?;
         let request =
             Request { method: Method::POST, target: BATCH.to_owned(), body: Some(operations.into()) };

@@ -1,7 +1,8 @@
 //! Sends one change of a set: once. Whatever is unclear afterwards is settled by reading.
 
-use gslb_core::change::{Change, Traced};
+use gslb_core::change::Change;
 use gslb_core::delegation::Delegation;
+use gslb_core::edit::Traced;
 use gslb_core::name::DomainName;
 use gslb_core::sets::{ApprovedSetChange, ObservedName, RecordSet, RecordType, SetChange};
 use gslb_provider_contract::{Disposition, ProviderError, Receipt};

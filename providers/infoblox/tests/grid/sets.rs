@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gslb_core::change::Traced;
+use gslb_core::edit::Traced;
 use gslb_core::name::DomainName;
 use gslb_core::sets::{ObservedSets, RecordSet, SetPlan, SetPolicy, SetRefusal, SetRequest, names_of, plan};
 use gslb_mocks::wapi::Fault;

@@ -61,7 +61,7 @@ fn standing(zone: &ZoneFacts, found: &ObservedDelegation) -> Vec<Finding> {
         let names = listed(claims.iter().map(|claim| claim.ns_name.as_str()));
         let ours = match claims.iter().any(|claim| claim.claim == Claim::Ours) {
             true => "this cluster is among them",
-            false => "this cluster is not among them yet",
+            false => "this cluster is not among them yet, gslb-bridge run joins it",
         };
         let servers =
             if names.is_empty() { "no name server".to_owned() } else { format!("name servers {names}") };

@@ -204,7 +204,7 @@ async fn a_delegation_that_stands_is_told_with_everything_that_bars_or_shares_it
             json!({}),
             vec![(US, "198.51.100.53")],
             vec![format!(
-                "ok cloud.example.com delegation: it has name servers {US}; this cluster is not among them yet"
+                "ok cloud.example.com delegation: it has name servers {US}; this cluster is not among them yet, gslb-bridge run joins it"
             )],
         ),
         (
