@@ -9,7 +9,7 @@ use gslb_core::name::GeoTag;
 use gslb_core::peer::Tier;
 use gslb_core::publication::{HostReport, Publication};
 use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
-use gslb_crds::{Gslb, GslbStatus, LegacyGslb};
+use gslb_crds::{DnsEndpoint, Gslb, GslbStatus, LegacyGslb};
 use jiff::Timestamp;
 use kube::runtime::events::Event;
 use kube::{Api, Resource, ResourceExt};
@@ -152,6 +152,7 @@ fn with_outcome(conditions: &[Condition], applied: &Applied, seen: &Seen<'_>, gs
                 "DNSEndpoint {key} exists and does not belong to this Gslb, so it is left alone; delete it or rename the Gslb"
             ),
         ),
+        Applied::KindMissing => ("DNSEndpointMissing", kind_missing()),
         Applied::Refused { why } => (
             "NotPublished",
             format!(
@@ -166,7 +167,7 @@ fn with_outcome(conditions: &[Condition], applied: &Applied, seen: &Seen<'_>, gs
         ),
     };
     let unanswered = match applied {
-        Applied::Foreign => true,
+        Applied::Foreign | Applied::KindMissing => true,
         Applied::Refused { .. } => seen.endpoint.is_none(),
         Applied::Published | Applied::Nothing | Applied::Twin | Applied::Contested { .. } => false,
     };
@@ -175,6 +176,14 @@ fn with_outcome(conditions: &[Condition], applied: &Applied, seen: &Seen<'_>, gs
         *condition = Condition::bad(condition.kind, reason, message.clone());
     }
     conditions
+}
+
+/// What is said where the API server has no kind DNSEndpoint.
+fn kind_missing() -> String {
+    format!(
+        "the Kubernetes API has no kind DNSEndpoint of {}, so no record can be published; install its definition (gslb-bridge crds prints it), or, where the one that is installed has other versions only, one that serves this version",
+        DnsEndpoint::api_version(&())
+    )
 }
 
 fn status(context: &Context, seen: &Seen<'_>, publication: &Publication) -> GslbStatus {
