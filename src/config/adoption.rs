@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gslb_core::name::DomainName;
 
 use super::catalog::{ADOPT_HIDDEN_RECORDS, MODE};
-use super::infoblox::ProviderChoice;
+use super::provider::ProviderChoice;
 use super::reader::Reader;
 use super::records::is_records;
 use super::zones::VARIABLE;

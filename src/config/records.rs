@@ -6,8 +6,8 @@ use gslb_core::name::DomainName;
 
 use super::catalog::{MODE, PUBLISH};
 use super::file::ZoneEntry;
-use super::infoblox::ProviderChoice;
 use super::problem::Problem;
+use super::provider::ProviderChoice;
 use super::reader::Reader;
 use super::zones::{PlacedZone, VARIABLE};
 

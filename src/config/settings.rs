@@ -11,9 +11,9 @@ use gslb_core::zone::{NsPrefix, Zone};
 
 use super::address::{Host, ServerAddress};
 use super::catalog::Readers;
-use super::infoblox::ProviderChoice;
 use super::log::LogSettings;
 use super::problem::{Problem, Problems, Warning};
+use super::provider::ProviderChoice;
 use super::publish::Publications;
 use super::raw::RawConfig;
 use super::reader::Reader;
