@@ -117,13 +117,13 @@ fn judge(key: &SetKey, wish: Wish, name: &ObservedName, policy: &SetPolicy) -> R
         return Err(SetRefusal::Apex { set });
     }
     let standing = name.get(&key.rtype);
-    if let Some(why) = standing.and_then(|standing| standing.held.clone()) {
-        return match wish.after() {
-            Some(after) if standing.is_some_and(|standing| standing.data() == after.data) => {
-                Ok(Verdict::AsWanted)
-            }
-            _ => Err(SetRefusal::Held { set, why }),
+    if let Some((standing, why)) = standing.and_then(|standing| Some((standing, standing.held.clone()?))) {
+        let as_wanted = match &wish {
+            Wish::Create(after) => standing.data() == after.data,
+            Wish::Update(_, after) => standing.is(after),
+            Wish::Delete(_) => false,
         };
+        return if as_wanted { Ok(Verdict::AsWanted) } else { Err(SetRefusal::Held { set, why }) };
     }
     match (wish, standing) {
         (Wish::Create(after), None) => Ok(Verdict::Change(SetChange::Create { after })),

@@ -161,6 +161,7 @@ fn a_set_that_is_held_is_left_and_is_no_fault_while_it_is_as_wanted() {
     assert_eq!(told(create(a(0, &["192.0.2.1"])), &stands, &policy()), [""; 0]);
     let refused = "A www.example.com is refused: it is locked by ddi-admin";
     assert_eq!(told(delete(a(0, &["192.0.2.1"])), &stands, &policy()), [refused]);
+    assert_eq!(told(update(a(0, &["192.0.2.1"]), a(30, &["192.0.2.1"])), &stands, &policy()), [refused]);
 }
 
 #[test]

@@ -52,8 +52,8 @@ impl Found {
                 let Ok(name) = DomainName::parse(&object.name) else { return };
                 let set = sets.entry(name).or_default().entry(*rtype).or_default();
                 match self.datum() {
-                    Some(datum) => drop(set.records.insert(datum, record(object))),
-                    None => set.held = Some(unreadable(*rtype, object, secrets)),
+                    Some(datum) => set.add(datum, record(object)),
+                    None => set.hold(unreadable(*rtype, object, secrets)),
                 }
             }
             Self::Record(SetKind::Host, object) => add_host(object, sets),
@@ -99,20 +99,18 @@ fn add_host(host: &SetObject, sets: &mut ObservedSets) {
             continue;
         }
         let set = sets.entry(name.clone()).or_default().entry(rtype).or_default();
-        set.held = Some(format!(
+        set.hold(format!(
             "a host object of the grid holds its addresses (record:host {name}); change that by hand"
         ));
-        let records = addresses
-            .into_iter()
-            .map(|address| (Datum::Address(address), ObservedRecord { ttl, claim: None }));
-        set.records.extend(records);
+        let record = ObservedRecord { ttl, claim: None };
+        addresses.into_iter().for_each(|address| set.add(Datum::Address(address), record.clone()));
     }
     for alias in host.aliases.iter().flatten().filter_map(|alias| DomainName::parse(alias).ok()) {
         let set = sets.entry(alias).or_default().entry(RecordType::Cname).or_default();
-        set.held = Some(format!(
+        set.hold(format!(
             "it is an alias of a host object of the grid (record:host {name}); change that by hand"
         ));
-        set.records.insert(Datum::Name(name.clone()), ObservedRecord { ttl, claim: None });
+        set.add(Datum::Name(name.clone()), ObservedRecord { ttl, claim: None });
     }
 }
 
@@ -123,7 +121,7 @@ fn add_zone(zone: &ZoneDelegated, sets: &mut ObservedSets, secrets: &Secrets) {
         Ok(Presence::Present(found)) => found,
         Ok(Presence::Absent) => return,
         Err(unreadable) => {
-            set.held = Some(secrets.quote(&unreadable.to_string()));
+            set.hold(secrets.quote(&unreadable.to_string()));
             return;
         }
     };

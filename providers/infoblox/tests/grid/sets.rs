@@ -346,3 +346,36 @@ async fn what_is_taken_over_gets_our_claim_when_it_changes() {
     assert_eq!(shown(&on).await, ["A www.example.com 30 192.0.2.1 ours"]);
     assert!(change.change().shows_in(&listed(&on).await.into_values().next().unwrap()));
 }
+
+/// Where a text is cut is no difference to a reader, and the grid keeps both.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_text_that_says_the_same_as_ours_survives_whatever_is_asked_of_ours() {
+    for theirs_first in [true, false] {
+        let on = with_attributes();
+        let (before, after) = (set("note", "TXT", 0, &["y"]), set("note", "TXT", 30, &["y"]));
+        let theirs = json!({"name": "note.example.com", "view": "default", "text": r#""" "y""#});
+        if theirs_first {
+            on.grid.edit(|admin| admin.create("record:txt", theirs.clone())).unwrap();
+            let ours = json!({"name": "note.example.com", "view": "default", "text": "y",
+                "extattrs": {CLAIM: {"value": "webhook/eu"}}});
+            on.grid.edit(|admin| admin.create("record:txt", ours)).unwrap();
+        } else {
+            make(&on, create(std::slice::from_ref(&before))).await;
+            on.grid.edit(|admin| admin.create("record:txt", theirs)).unwrap();
+        }
+        let writes = on.writes().len();
+        for request in [delete(std::slice::from_ref(&before)), update(before, after)] {
+            let plan = planned(&on, request, &policy()).await;
+            assert_eq!(plan.changes, []);
+            assert_eq!(
+                plan.refusals.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                [
+                    r#"TXT note.example.com is refused: it has "y" twice, and not with the same claim and TTL; delete one of them by hand"#
+                ]
+            );
+        }
+        assert_eq!(on.writes().len(), writes);
+        let texts = on.grid.edit(|admin| admin.find("record:txt", &[])).unwrap();
+        assert_eq!(texts.len(), 2);
+    }
+}
