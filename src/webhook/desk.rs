@@ -52,7 +52,8 @@ pub(super) struct Report {
     pub(super) problems: Vec<String>,
     /// What keeps everything else from being done.
     stopped: Option<String>,
-    removed: Vec<SetKey>,
+    /// Sets that stand since, or do not.
+    changed: Vec<(SetKey, bool)>,
 }
 
 impl Report {
@@ -154,8 +155,13 @@ impl Desk {
         let report = Mutex::new(Report { as_wanted: plan.as_wanted, problems, ..Report::default() });
         let work = Work { plan_id: plan.id(), resources, under_way, deadline, report: &report };
         self.carry_out(plan, &work).await;
-        let report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
-        report.removed.iter().for_each(|key| memory.told.removed(key));
+        let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (key, stands) in std::mem::take(&mut report.changed) {
+            match stands {
+                true => memory.told.made(key),
+                false => memory.told.removed(&key),
+            }
+        }
         Ok(report)
     }
 
@@ -270,9 +276,7 @@ impl Desk {
                 }
                 let mut report = work.report();
                 report.made += 1;
-                if change.after().is_none() {
-                    report.removed.push(key.clone());
-                }
+                report.changed.push((key.clone(), change.after().is_some()));
             }
             Err(stop) => work.failed(change, stop, self),
         }
