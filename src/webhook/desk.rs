@@ -25,6 +25,11 @@ use crate::controller::ledger::Stop;
 
 /// Names that are changed at once: a grid takes no more calls at once from us (design §7).
 const AT_ONCE: usize = 4;
+/// So many names are read one by one wherever they are, and more of them only if a listing would take longer. Of a grid
+/// 8 names are one request, as are 200 sets of a listing, which needs 6 requests at least.
+const FEW_NAMES: usize = 48;
+/// Sets of a listing that are read while one name alone is read; see above.
+const LISTED_IN_TIME_OF_NAME: usize = 25;
 /// Sentences in one answer. No outside reference.
 const MOST_SENTENCES: usize = 20;
 
@@ -102,10 +107,24 @@ pub(super) struct Desk {
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     told: Told,
-    /// How many sets are ours, once that was read.
-    own_sets: Option<usize>,
+    /// How many sets there are, once that was read.
+    listed: Option<Listed>,
     /// Name servers of delegations that are ours, and these.
     servers: BTreeMap<DomainName, BTreeSet<DomainName>>,
+}
+
+/// How many sets the last listing had.
+#[derive(Debug, Clone, Copy)]
+struct Listed {
+    ours: usize,
+    all: usize,
+}
+
+impl Listed {
+    /// Whether so many names are read faster all together, with everything else in our domains.
+    fn is_cheaper_than(self, names: usize) -> bool {
+        names > FEW_NAMES + self.all / LISTED_IN_TIME_OF_NAME
+    }
 }
 
 /// A plan that is carried out.
@@ -131,7 +150,8 @@ impl Desk {
         Ok(endpoints(&found))
     }
 
-    /// Makes what may be made until the deadline. What is begun by then is finished.
+    /// Makes what may be made until the deadline, and for half of the time until then in any case. What is begun by then is
+    /// finished.
     pub(super) async fn apply(&self, changes: Changes, deadline: Instant) -> Result<Report, Trouble> {
         let mut memory = self.memory.lock().await;
         if Instant::now() >= deadline {
@@ -143,15 +163,15 @@ impl Desk {
         let (mut wishes, contradictions) = request.into_wishes();
         refused.extend(contradictions);
         self.books.recall().await.inspect_err(|_| self.books.ledger.doubt_log())?;
-        if memory.own_sets.is_none() {
-            self.read(&mut memory).await?;
-        }
-        let (observed, under_way) = self.observe(&wishes, &memory).await?;
+        let least = deadline.saturating_duration_since(Instant::now()) / 2;
+        let (observed, under_way) = self.observe(&wishes, &mut memory).await?;
         follow_servers(&mut wishes, &observed, &self.rules.claim);
         let policy = self.policy(&memory, &wishes, &observed);
         let plan = plan(wishes, refused, &observed, &policy);
         self.metrics.refused(&plan.refusals);
         let problems = plan.refusals.iter().map(ToString::to_string).collect();
+        // However long the read took: a request that is over before its first change would never get further.
+        let deadline = deadline.max(Instant::now() + least);
         let report = Mutex::new(Report { as_wanted: plan.as_wanted, problems, ..Report::default() });
         let work = Work { plan_id: plan.id(), resources, under_way, deadline, report: &report };
         self.carry_out(plan, &work).await;
@@ -172,7 +192,8 @@ impl Desk {
             found = self.read_all().await?;
             memory.told.listed(&found, self.now())?;
         }
-        memory.own_sets = Some(self.metrics.listed(&found, &self.rules.claim));
+        let ours = self.metrics.listed(&found, &self.rules.claim);
+        memory.listed = Some(Listed { ours, all: found.values().map(BTreeMap::len).sum() });
         memory.servers = servers(&found, &self.rules.claim);
         Ok(found)
     }
@@ -192,12 +213,24 @@ impl Desk {
         self.books.settle(found, read_at).await.map(drop)
     }
 
-    /// What stands at every name that decides, and the sets whose last change may still come into force.
+    /// What stands at every name that decides, or everything if that is read faster, and the sets whose last change may still come into force.
     async fn observe(
         &self,
         wishes: &Wishes,
-        memory: &Memory,
+        memory: &mut Memory,
     ) -> Result<(ObservedSets, BTreeMap<SetKey, Timestamp>), Trouble> {
+        let names = self.names(wishes, memory);
+        let read_at = self.now();
+        let observed = match memory.listed {
+            Some(listed) if !listed.is_cheaper_than(names.len()) => self.sets.read_sets(&names).await?,
+            Some(_) | None => self.read(memory).await?,
+        };
+        let under_way = self.books.settle(&observed, read_at).await;
+        let under_way = under_way.inspect_err(|_| self.books.ledger.doubt_log())?;
+        Ok((observed, under_way))
+    }
+
+    fn names(&self, wishes: &Wishes, memory: &Memory) -> BTreeSet<DomainName> {
         let mut names: BTreeSet<DomainName> = names_of(wishes);
         names.extend(self.books.ledger.unsettled_sets().into_iter().map(|key| key.name));
         if !self.rules.adoption.owners.is_empty() {
@@ -210,11 +243,7 @@ impl Desk {
         names.extend(delegations);
         // Elsewhere nothing is read: it is refused.
         names.retain(|name| self.rules.domains.iter().any(|domain| name.is_within(domain)));
-        let read_at = self.now();
-        let observed = self.sets.read_sets(&names).await?;
-        let under_way = self.books.settle(&observed, read_at).await;
-        let under_way = under_way.inspect_err(|_| self.books.ledger.doubt_log())?;
-        Ok((observed, under_way))
+        names
     }
 
     fn policy(&self, memory: &Memory, wishes: &Wishes, observed: &ObservedSets) -> SetPolicy {
@@ -223,7 +252,7 @@ impl Desk {
             domains: domains.clone(),
             claim: claim.clone(),
             adopted: adopted(wishes.keys(), observed, &adoption.owners, &adoption.prefix),
-            own_sets: memory.own_sets.unwrap_or_default(),
+            own_sets: memory.listed.map_or(0, |listed| listed.ours),
             max_deleted_percent: *max_deleted_percent,
         }
     }

@@ -178,6 +178,37 @@ async fn what_is_not_done_at_the_deadline_is_told_and_done_by_the_next_rounds() 
     assert_eq!(stage.log().len(), 60, "nothing was made twice");
 }
 
+/// Before the first of many changes everything may have to be read, and that may take longer than a request has.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_round_gets_further_however_slow_the_grid_is() {
+    let stage = Stage::with(builder(), &[("WEBHOOK_DEADLINE_SECONDS", "1")]);
+    let many: Vec<_> =
+        (10..50).map(|number| endpoint(&format!("h{number}"), "A", 0, &["192.0.2.1"])).collect();
+    let mut made = 0;
+    for _ in 0..2 {
+        stage.grid.faults().inject(Fault::Slow(Duration::from_millis(700)));
+        let answer = stage.apply(&create(&many)).await;
+        assert_eq!(answer.status, 503, "{answer:?}");
+        stage.grid.faults().clear();
+        let now = stage.list().await.len();
+        assert!(now > made, "{now} after {made}");
+        made = now;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_names_are_read_all_together() {
+    let stage = Stage::new();
+    assert_eq!(stage.list().await, []);
+    let many: Vec<_> =
+        (100..300).map(|number| endpoint(&format!("h{number}"), "A", 0, &["192.0.2.1"])).collect();
+    let mark = stage.grid.journal().mark();
+    assert_eq!(stage.apply(&create(&many)).await.status, 204);
+    let calls = stage.grid.journal().since(mark).len();
+    // For each set a look and a write.
+    assert!((400..420).contains(&calls), "{calls}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn records_of_another_webhook_are_taken_over_only_where_that_is_asked_for() {
     let adopting = [("WEBHOOK_ADOPT_OWNERS", "old-owner"), ("WEBHOOK_ADOPT_TXT_PREFIX", "x-")];
