@@ -20,10 +20,11 @@ use gslb_provider_webhook::protocol::{DomainFilter, Endpoint, MEDIA_TYPE, change
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::convert::adjusted;
-use super::desk::{Desk, Report, Trouble};
+use super::desk::{Desk, Trouble};
 use super::media::{WrongMedia, accepts, is_sent};
 use super::metrics::Metrics;
 use super::repeats::Repeats;
+use super::report::Report;
 
 /// What is begun at the deadline has this time to end before the request is answered without it.
 const GRACE: Duration = Duration::from_secs(1);
