@@ -153,6 +153,12 @@ impl Desk {
         Ok(report)
     }
 
+    /// Waits until no request is worked on, also one whose answer was given already; none is any more.
+    pub(super) async fn finish(&self) {
+        // Until the process ends.
+        std::mem::forget(self.memory.lock().await);
+    }
+
     /// A listing that lost too much is read once more, and then not told.
     async fn read(&self, memory: &mut Memory) -> Result<ObservedSets, Trouble> {
         let mut found = self.read_all().await?;
