@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use super::books::{Books, Opening};
 use super::desk::{Desk, Rules};
 use super::metrics::{GridCalls, Metrics};
-use super::server::Server;
+use super::server::{Server, room};
 use super::settings::WebhookSettings;
 use crate::audit::ChangeLog;
 use crate::daemon::Clock;
@@ -109,6 +109,7 @@ impl Webhook {
             deadline: settings.deadline,
             metrics,
             repeats: Arc::default(),
+            room: room(settings.max_endpoints),
         };
         Self { desk, server }
     }
