@@ -52,6 +52,25 @@ async fn a_delegation_follows_the_address_of_its_name_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_delegation_to_a_name_server_beneath_itself_is_made_and_follows_its_address() {
+    let stage = Stage::new();
+    let ask = |address: &str| {
+        create(&[
+            endpoint("team", "NS", 30, &["ns1.team.example.com"]),
+            endpoint("ns1.team", "A", 0, &[address]),
+        ])
+    };
+    assert_eq!(stage.apply(&ask("192.0.2.53")).await.status, 204);
+    assert_eq!(stage.shown().await, ["NS team.example.com 30 ns1.team.example.com"]);
+    assert_eq!(stage.apply(&ask("192.0.2.54")).await.status, 204);
+    let zone = stage.grid.delegation("team.example.com", "default").unwrap();
+    assert_eq!(zone.delegate_to[0].address, "192.0.2.54");
+    let writes = stage.writes();
+    assert_eq!(stage.apply(&ask("192.0.2.54")).await.status, 204);
+    assert_eq!(stage.writes(), writes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_refused_set_stops_no_other_and_is_told_with_a_status_that_external_dns_survives() {
     let stage = Stage::new();
     let manual = json!({"name": "old.example.com", "view": "default", "ipv4addr": "192.0.2.9"});

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use super::beneath::settle_beneath;
 use super::change::{ApprovedSetChange, SetChange};
 use super::observed::{ObservedName, ObservedSet, ObservedSets};
 use super::record_set::{Datum, Glue, RecordSet, SetKey};
@@ -86,6 +87,7 @@ pub fn plan(
 ) -> SetPlan {
     let mut plan = SetPlan { refusals: refused, ..SetPlan::default() };
     let wishes = with_glue(wishes, observed, &mut plan.refusals);
+    let wishes = settle_beneath(wishes, observed, policy, &mut plan);
     let nothing = ObservedName::new();
     let mut changes: BTreeMap<SetKey, SetChange> = BTreeMap::new();
     for (key, wish) in wishes {

@@ -306,6 +306,44 @@ fn a_delegation_of_ours_follows_the_addresses_of_its_servers_and_another_one_doe
     assert_eq!(wishes.len(), 1, "what goes leaves the last address");
 }
 
+#[test]
+fn the_addresses_of_name_servers_beneath_their_delegation_stand_in_it_and_nothing_else_does() {
+    let ns = || set("team", "NS", 30, &["ns1.team.example.com"]);
+    let server = |address: &str| set("ns1.team", "A", 0, &[address]);
+    let glue = |address: &str| -> Glue { [(server(ONE).key.name, [address.parse().unwrap()].into())].into() };
+    let note = || set("a-ns1.team", "TXT", 0, &["heritage=external-dns"]);
+    let both = SetRequest { creates: vec![ns(), server(ONE), note()], ..SetRequest::default() };
+    let (wishes, _) = both.into_wishes();
+    let first = plan(wishes, vec![], &standing(&[]), &policy());
+    let [(Step::Delegations, made)] = first.changes.as_slice() else { panic!("{first:?}") };
+    assert_eq!(made.change().after().unwrap().glue, glue(ONE));
+    assert_eq!(first.as_wanted, 1);
+    assert_eq!(
+        first.refusals.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "TXT a-ns1.team.example.com is refused: it lies beneath team.example.com, which the same request delegates, so that DNS would not find it; leave it out, or take name servers outside of team.example.com"
+        ]
+    );
+    // Once it stands, what asks for the address anew finds it there, and another one goes there.
+    let stands = standing(&[(RecordSet { glue: glue(ONE), ..ns() }, OURS)]);
+    let next = |address: &str| {
+        let (mut wishes, _) = create(server(address)).into_wishes();
+        follow_servers(&mut wishes, &stands, &policy().claim);
+        plan(wishes, vec![], &stands, &policy())
+    };
+    assert_eq!((next(ONE).changes, next(ONE).refusals), (vec![], vec![]));
+    let moved = next(TWO);
+    let [(_, follows)] = moved.changes.as_slice() else { panic!("{moved:?}") };
+    assert_eq!(follows.change().after().unwrap().glue, glue(TWO));
+    // Somebody else's is not filled, and the backend says what stands beneath.
+    let theirs = standing(&[(RecordSet { glue: glue(ONE), ..ns() }, THEIRS)]);
+    assert_eq!(told(create(server(TWO)), &theirs, &policy()), ["create A ns1.team.example.com"]);
+    // Up to the domain itself, which has name servers of its own.
+    let apex = RecordSet { key: SetKey::new(policy().domains.remove(0), RecordType::Ns), ..ns() };
+    let request = SetRequest { creates: vec![apex, server(ONE)], ..SetRequest::default() };
+    assert_eq!(told(request, &standing(&[]), &policy())[0], "create A ns1.team.example.com");
+}
+
 /// C066.
 #[test]
 fn one_request_does_not_take_most_of_what_is_ours_away() {
