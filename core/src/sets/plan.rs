@@ -322,7 +322,8 @@ fn bound_deletions(
 ) {
     let kept: BTreeSet<DomainName> = changes
         .iter()
-        .filter(|(_, change)| change.after().is_some())
+        // A text is in the place of none.
+        .filter(|(key, change)| change.after().is_some() && key.rtype != RecordType::Txt)
         .map(|(key, _)| key.name.clone())
         .collect();
     let going: Vec<SetKey> = changes

@@ -350,14 +350,16 @@ fn one_request_does_not_take_most_of_what_is_ours_away() {
     let gone = |count: usize| -> Vec<_> {
         (0..count).map(|n| set(&format!("h{n}"), "A", 0, &["192.0.2.1"])).collect()
     };
-    let asked = |count: usize, own_sets: usize, replaced: usize| {
+    let asked_with = |count: usize, own_sets: usize, replaced: usize, rtype: &str, datum: &str| {
         let stands: Vec<_> = gone(count).into_iter().map(|set| (set, OURS)).collect();
-        let creates = (0..replaced).map(|n| set(&format!("h{n}"), "AAAA", 0, &["2001:db8::1"])).collect();
+        let creates = (0..replaced).map(|n| set(&format!("h{n}"), rtype, 0, &[datum])).collect();
         let request = SetRequest { creates, deletes: gone(count), ..SetRequest::default() };
         let (wishes, _) = request.into_wishes();
         let plan = plan(wishes, vec![], &standing(&stands), &SetPolicy { own_sets, ..policy() });
         plan.changes.iter().filter(|(_, change)| change.change().after().is_none()).count()
     };
+    let asked = |count, own_sets, replaced| asked_with(count, own_sets, replaced, "AAAA", "2001:db8::1");
+    assert_eq!(asked_with(11, 11, 11, "TXT", "x"), 0, "a text is in the place of none");
     assert_eq!(asked(10, 10, 0), 10);
     assert_eq!(asked(11, 11, 0), 0);
     assert_eq!(asked(11, 22, 0), 11);
