@@ -12,7 +12,7 @@ use gslb_provider_infoblox::install_crypto_provider;
 use jiff::Timestamp;
 use kube::Client;
 use prometheus_client::registry::Registry as MetricsRegistry;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::audit::{ChangeLog, Shipper, read_seal_key};
 use crate::clock::steady;
@@ -152,6 +152,7 @@ async fn start(
         slices: Slices::new(),
         kinds: Kinds::default(),
         endpoints: Cache::new(),
+        endpoints_missing: watch::Sender::new(false),
         zones: Cache::new(),
         registry: Registry::default(),
         records: Records::default(),

@@ -27,6 +27,12 @@ pub(crate) fn is_end_of_namespace(error: &kube::Error) -> bool {
     status.code == 403 && causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
 }
 
+/// Whether the API server has no such kind. What else it cannot find, an object or a namespace, it calls by name.
+pub(crate) fn is_unknown_kind(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    status.code == 404 && status.details.as_ref().is_none_or(|details| details.name.is_empty())
+}
+
 /// What the API server said, or why it said nothing, for people: the error's own text repeats the whole reply.
 pub(crate) fn said(error: &kube::Error) -> String {
     match error {

@@ -9,6 +9,7 @@ use gslb_core::login::LoginRecord;
 use gslb_provider_contract::error::BoxError;
 use gslb_provider_external_dns::ExternalDns;
 use gslb_provider_infoblox::{CallObserver, Credentials, GridAddress, Infoblox, LoginMemory};
+use gslb_provider_webhook::Webhook;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
@@ -17,7 +18,8 @@ use secrecy::{ExposeSecret, SecretSlice};
 use serde_json::json;
 
 use crate::config::{
-    Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings, read_file,
+    Host, InfobloxSettings, ProviderChoice, RestartPolicy, SecretSource, Settings, WebhookProviderSettings,
+    read_file,
 };
 use crate::controller::write::FIELD_MANAGER;
 use crate::kube_call::{in_time, said};
@@ -51,6 +53,10 @@ pub(crate) fn providers(
             let views = with_views(Providers::default(), settings, Infoblox::ID, &base);
             Ok(views.and_plain(Arc::new(base)))
         }
+        ProviderChoice::Webhook(given) => {
+            let calls = Arc::new(metrics.of_grid(Webhook::ID));
+            Ok(Providers::plain(Some(Arc::new(Webhook::new(webhook(given, settings), calls)?))))
+        }
         ProviderChoice::Listed(grids) => {
             let mut providers = Providers::default();
             for (name, infoblox) in grids {
@@ -81,6 +87,20 @@ pub(crate) fn infoblox(
     };
     let memory = ClusterMemory { api, record: name.to_owned(), field_manager };
     Ok(Infoblox::new(grid(settings)?, Arc::new(memory), calls)?.named(name))
+}
+
+/// What the provider needs to know of a webhook.
+fn webhook(given: &WebhookProviderSettings, settings: &Settings) -> gslb_provider_webhook::Settings {
+    let WebhookProviderSettings { url, owner, adopted_owners, txt_prefix, request_timeout } = given.clone();
+    gslb_provider_webhook::Settings {
+        url,
+        owner,
+        adopted_owners,
+        txt_prefix,
+        ns_prefix: settings.ns_prefix.clone(),
+        request_timeout,
+        clock: Arc::new(Timestamp::now),
+    }
 }
 
 /// All views of a grid that zones are published in.

@@ -87,6 +87,21 @@ fn the_example_of_several_grids_and_views_is_taken_and_has_every_key_of_a_place(
     }
 }
 
+#[test]
+fn the_example_of_a_webhook_is_taken_and_has_every_key_of_it() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/gslb-bridge-webhook.yaml");
+    let raw = RawConfig::default().and_file(Some(&path));
+    let settings = Settings::resolve(&raw).unwrap();
+    assert_eq!((settings.warnings, settings.provider.name()), (vec![], "webhook"));
+    let page = raw.print(Readers::Run);
+    let section = page.lines().skip_while(|line| *line != "webhookProvider:").skip(1);
+    let section: Vec<_> = section.take_while(|line| line.starts_with("  ")).collect();
+    let keys =
+        VARIABLES.iter().filter(|known| known.key.is_some_and(|key| key.starts_with("webhookProvider.")));
+    assert_eq!(section.len(), keys.count());
+    assert!(section.iter().all(|line| line.contains("# file, line")), "{section:?}");
+}
+
 /// k8gb's own variables come first in the table of all.
 #[test]
 fn the_page_for_those_who_come_from_k8gb_tells_the_fate_of_every_variable() {

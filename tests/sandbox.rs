@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use hickory_proto::op::{Message, Query};
@@ -50,15 +50,22 @@ impl Sandbox {
     }
 
     fn inject(&self, words: &[&str]) -> Value {
-        let output = program()
-            .args(["sandbox", "inject"])
-            .args(words)
-            .args(["--output", "json", "--ready-file"])
-            .arg(&self.ready_file)
-            .output()
-            .unwrap();
+        let output = self.injected(words);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// What is said to an injection that cannot be.
+    fn refused(&self, words: &[&str]) -> String {
+        let output = self.injected(words);
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn injected(&self, words: &[&str]) -> Output {
+        let inject = ["sandbox", "inject"];
+        let output = ["--output", "json", "--ready-file"];
+        program().args(inject).args(words).args(output).arg(&self.ready_file).output().unwrap()
     }
 }
 
@@ -88,6 +95,25 @@ fn wait<T: std::fmt::Debug>(patience: Duration, look: impl Fn() -> T, wanted: im
 
 /// The addresses that a server answers; nothing if it does not answer.
 fn ask(server: &str, host: &str) -> Option<BTreeSet<Ipv4Addr>> {
+    let reply = reply(server, host)?;
+    let address = |record: &hickory_proto::rr::Record| match &record.data {
+        RData::A(address) => Some(address.0),
+        _ => None,
+    };
+    Some(reply.answers.iter().filter_map(address).collect())
+}
+
+/// The name servers that a server refers to.
+fn referral(server: &str, host: &str) -> Vec<String> {
+    let reply = reply(server, host).unwrap();
+    let server = |record: &hickory_proto::rr::Record| match &record.data {
+        RData::NS(server) => Some(server.to_string()),
+        _ => None,
+    };
+    reply.authorities.iter().filter_map(server).collect()
+}
+
+fn reply(server: &str, host: &str) -> Option<Message> {
     let mut question = Message::query();
     question.add_query(Query::query(Name::from_ascii(format!("{host}.")).unwrap(), RecordType::A));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -96,12 +122,7 @@ fn ask(server: &str, host: &str) -> Option<BTreeSet<Ipv4Addr>> {
     socket.send_to(&question.to_vec().unwrap(), server).unwrap();
     let mut buffer = [0; 4096];
     let length = socket.recv(&mut buffer).ok()?;
-    let reply = Message::from_vec(&buffer[..length]).unwrap();
-    let address = |record: &hickory_proto::rr::Record| match &record.data {
-        RData::A(address) => Some(address.0),
-        _ => None,
-    };
-    Some(reply.answers.iter().filter_map(address).collect())
+    Some(Message::from_vec(&buffer[..length]).unwrap())
 }
 
 fn keys(value: &Value) -> BTreeSet<&str> {
@@ -167,6 +188,30 @@ fn in_records_mode_the_grid_itself_answers_what_the_clusters_decide() {
     answers(&["us", "za"]);
     sandbox.inject(&["app-up", "eu"]);
     answers(&["eu", "us", "za"]);
+}
+
+#[test]
+fn with_external_dns_all_clusters_are_delegated_and_traffic_does_not_need_it() {
+    let sandbox = Sandbox::start_with(&["--provider", "external-dns"]);
+    let ready = sandbox.ready();
+    let all = ["clusters", "control", "host", "kubeconfig", "parent_dns", "parent_zone", "zone"];
+    assert_eq!(keys(&ready), all.into(), "there is no WAPI");
+    let (parent, host) = (ready["parent_dns"].as_str().unwrap(), ready["host"].as_str().unwrap());
+    let servers = ["eu", "us", "za"].map(|tag| format!("gslb-ns-{tag}-cloud.example.com."));
+    assert_eq!(referral(parent, host), servers);
+
+    for site in ["eu", "us", "za"] {
+        sandbox.inject(&["external-dns-down", site]);
+    }
+    sandbox.inject(&["app-down", "eu"]);
+    everywhere(&ready, &targets(&ready, &["us", "za"]));
+    assert_eq!(referral(parent, host), servers, "nothing is lost without external-dns");
+    sandbox.inject(&["clear"]);
+    sandbox.inject(&["app-up", "eu"]);
+    everywhere(&ready, &targets(&ready, &["eu", "us", "za"]));
+
+    let told = sandbox.refused(&["wapi-503"]);
+    assert!(told.contains("`wapi-503` needs a sandbox with --provider infoblox"), "{told}");
 }
 
 #[cfg(target_os = "linux")]

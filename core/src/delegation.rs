@@ -70,13 +70,18 @@ pub enum Obstacle {
         /// Name of the group.
         name: String,
     },
+    /// The backend says that somebody else looks after it, or that nobody of the fleet does.
+    ForeignClaim {
+        /// Whose it is and what makes it the fleet's, as it ends a sentence.
+        why: String,
+    },
 }
 
 impl Obstacle {
     /// Whether a write has to wait until it is gone.
     pub fn forbids_writes(&self) -> bool {
         match self {
-            Self::Locked { .. } | Self::NsGroup { .. } => true,
+            Self::Locked { .. } | Self::NsGroup { .. } | Self::ForeignClaim { .. } => true,
             Self::Disabled => false,
         }
     }

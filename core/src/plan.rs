@@ -59,6 +59,14 @@ pub enum Skip {
         /// Our name server name.
         ns_name: DomainName,
     },
+    /// Somebody else looks after it.
+    #[error("delegation {zone} is not changed: {why}")]
+    ForeignClaim {
+        /// The zone.
+        zone: DomainName,
+        /// Whose it is, and what to do.
+        why: String,
+    },
     /// Another cluster writes under our name.
     #[error(
         "delegation {zone} is not changed: {addresses} came back under our own name {ns_name} after we had replaced it; give each cluster its own CLUSTER_GEO_TAG, then remove that address from the delegation"
@@ -89,6 +97,7 @@ impl Skip {
         match self {
             Self::Locked { .. } => "Locked",
             Self::NsGroup { .. } => "NsGroup",
+            Self::ForeignClaim { .. } => "ForeignClaim",
             Self::GeoTagConflict { .. } => "GeoTagConflict",
             Self::RecordsWouldBeHidden { .. } => "RecordsWouldBeHidden",
         }
@@ -134,7 +143,7 @@ pub enum Finding {
     TtlDiffers {
         /// The zone.
         zone: DomainName,
-        /// Seconds, or "inherited from its grid".
+        /// Seconds, or "inherited from its provider".
         observed: String,
         /// Seconds.
         desired: u32,
@@ -327,6 +336,7 @@ fn obstacle(
             Obstacle::NsGroup { name } => {
                 return Some(Skip::NsGroup { zone, group: name.clone(), ns_name });
             }
+            Obstacle::ForeignClaim { why } => return Some(Skip::ForeignClaim { zone, why: why.clone() }),
             Obstacle::Disabled => {}
         }
     }
@@ -356,7 +366,7 @@ fn findings(
     if first_ttl.is_some() {
         findings.push(Finding::TtlInherited { zone: zone(), desired: ttl.as_secs() });
     } else if found.delegation.ttl != Some(*ttl) && *desired.share() == Share::Entry {
-        let inherited = || "inherited from its grid".to_owned();
+        let inherited = || "inherited from its provider".to_owned();
         let observed = found.delegation.ttl.map_or_else(inherited, seconds);
         findings.push(Finding::TtlDiffers { zone: zone(), observed, desired: ttl.as_secs() });
     }

@@ -49,7 +49,7 @@ pub(super) async fn run(arguments: CheckArgs, out: &mut impl Write) -> anyhow::R
 /// Every part adds its findings. One that cannot be looked at says so, and keeps no other from being looked at.
 async fn look(settings: &Settings, connection: Connection) -> anyhow::Result<Report> {
     let mut report = Report::default();
-    if let Some(finding) = parts::without_grid(settings) {
+    if let Some(finding) = parts::without_provider(settings) {
         report.add("provider", vec![finding]);
         return Ok(report);
     }

@@ -67,7 +67,7 @@ fn grid<'a>(choice: &'a ProviderChoice, name: Option<&str>) -> anyhow::Result<&'
         (ProviderChoice::Infoblox(_), Some(_)) => {
             bail!(BadConfiguration("the configuration lists no providers, so leave --provider out"))
         }
-        (ProviderChoice::None | ProviderChoice::ExternalDns, _) => {
+        (ProviderChoice::None | ProviderChoice::ExternalDns | ProviderChoice::Webhook(_), _) => {
             bail!(BadConfiguration("only Infoblox can be recorded; set INFOBLOX_GRID_HOST"))
         }
     }

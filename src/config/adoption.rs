@@ -20,9 +20,9 @@ pub(super) fn read(reader: &mut Reader<'_>, provider: Option<&ProviderChoice>) -
                 "has no effect in records mode, where nothing is delegated",
                 format!("remove it, or remove {MODE}"),
             )),
-            Some(provider) if provider.grids().is_empty() => Some((
-                "has no effect without Infoblox: nobody else is asked what a delegation would hide",
-                "remove it, or select Infoblox".to_owned(),
+            Some(provider) if !provider.is_shared() => Some((
+                "has no effect without Infoblox or a webhook: nobody else is asked what a delegation would hide",
+                "remove it, or select one of them".to_owned(),
             )),
             Some(_) | None => None,
         };

@@ -133,7 +133,7 @@ impl Variable {
     pub(super) fn shown(&self, value: &str) -> String {
         match self.name {
             _ if self.secret && !value.is_empty() => "***".to_owned(),
-            "HTTPS_PROXY" => masked_url(value),
+            "HTTPS_PROXY" | "WEBHOOK_PROVIDER_URL" => masked_url(value),
             _ => value.to_owned(),
         }
     }
@@ -188,7 +188,7 @@ pub const VARIABLES: &[Variable] = &[
     var(
         "EXT_GSLB_CLUSTERS_GEO_TAGS",
         "",
-        "Tags of the peers, comma separated; may contain the own. With Infoblox they are found if it is empty.",
+        "Tags of the peers, comma separated; may contain the own. With Infoblox or a webhook they are found if it is empty.",
     )
     .key("peerGeoTags", Form::List)
     .of_both(),
@@ -330,6 +330,16 @@ pub const VARIABLES: &[Variable] = &[
     var("DNS_STOP_SECONDS", "10", "How long `gslb-bridge dns` answers on after it was told to stop.")
         .key("dnsServer.stopSeconds", Form::Whole)
         .of_dns(),
+    var("WEBHOOK_PROVIDER_URL", "", "Where `gslb-bridge run` finds a webhook provider of external-dns, such as http://localhost:8888; selects the webhook. The settings that begin with WEBHOOK_PROVIDER_ are of this client, the others that begin with WEBHOOK_ of the server.")
+        .key("webhookProvider.url", Form::Text),
+    var("WEBHOOK_PROVIDER_OWNER", "gslb-bridge", "Owner id in the TXT records that say whose its records are: one for all clusters, and that of no external-dns which keeps records there.")
+        .key("webhookProvider.owner", Form::Text),
+    var("WEBHOOK_PROVIDER_ADOPT_OWNERS", "", "Owner ids (`--txt-owner-id`) whose records there count as ours, comma separated.")
+        .key("webhookProvider.adoptOwners", Form::List),
+    var("WEBHOOK_PROVIDER_TXT_PREFIX", "", "What the names of these TXT records begin with (`--txt-prefix`); that of every external-dns which is to heed them.")
+        .key("webhookProvider.txtPrefix", Form::Text),
+    var("WEBHOOK_PROVIDER_TIMEOUT_SECONDS", "15", "Deadline of one request to it.")
+        .key("webhookProvider.timeoutSeconds", Form::Whole),
     var("WEBHOOK_DOMAINS", "", "Domains that `gslb-bridge webhook` writes in, with all beneath them, comma separated. Required there.")
         .key("webhook.domains", Form::List)
         .of_webhook(),

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use gslb_provider_external_dns::ExternalDns;
 use gslb_provider_infoblox::Infoblox;
+use gslb_provider_webhook::Webhook;
 
 use super::address::Host;
-use super::catalog::{INSTANCE_SECTION, VARIABLES};
+use super::catalog::{INSTANCE_SECTION, VARIABLES, masked_url};
 use super::instances;
 use super::problem::Problem;
 use super::reader::Reader;
 use super::secret::SecretSource;
+use super::webhook_provider::{self, URL, WebhookProviderSettings};
 
 /// The provider that publishes delegations.
 #[derive(Debug, Clone)]
@@ -26,6 +28,8 @@ pub enum ProviderChoice {
     Infoblox(InfobloxSettings),
     /// Infoblox WAPI: the listed grids by name, never none.
     Listed(BTreeMap<String, InfobloxSettings>),
+    /// A webhook provider of external-dns.
+    Webhook(WebhookProviderSettings),
 }
 
 /// Selects Infoblox.
@@ -81,15 +85,25 @@ impl ProviderChoice {
             Self::None => "none",
             Self::ExternalDns => ExternalDns::ID,
             Self::Infoblox(_) | Self::Listed(_) => Infoblox::ID,
+            Self::Webhook(_) => Webhook::ID,
         }
     }
 
     /// The grids by the names that zones may call them.
     pub fn grids(&self) -> BTreeMap<&str, &InfobloxSettings> {
         match self {
-            Self::None | Self::ExternalDns => BTreeMap::new(),
+            Self::None | Self::ExternalDns | Self::Webhook(_) => BTreeMap::new(),
             Self::Infoblox(grid) => BTreeMap::from([(Infoblox::ID, grid)]),
             Self::Listed(grids) => grids.iter().map(|(name, grid)| (name.as_str(), grid)).collect(),
+        }
+    }
+
+    /// Whether all clusters write one delegation, which shows who is in the fleet, and whoever holds it tells what it
+    /// would hide.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Self::Infoblox(_) | Self::Listed(_) | Self::Webhook(_) => true,
+            Self::None | Self::ExternalDns => false,
         }
     }
 
@@ -100,23 +114,52 @@ impl ProviderChoice {
         }
         let external_dns = reader.boolean("EXTDNS_ENABLED");
         let infoblox = !reader.text(GRID_HOST).is_empty();
-        if external_dns && infoblox {
-            let [other, grid] = ["EXTDNS_ENABLED", GRID_HOST].map(|name| reader.called(name));
-            let limit = format!("only one provider can be selected, and {grid} selects Infoblox already");
-            let fix = format!("set {other} to false or remove {grid}");
-            reader.report(Problem::with_value("EXTDNS_ENABLED", "true", limit, fix));
+        let webhook = !reader.text(URL).is_empty();
+        check_only(reader, infoblox, webhook, external_dns);
+        if !infoblox {
+            warn_of_idle(reader, "INFOBLOX_", GRID_HOST, "grid");
+        }
+        if !webhook {
+            warn_of_idle(reader, "WEBHOOK_PROVIDER_", URL, "webhook");
         }
         if infoblox {
             check_pool_connections(reader);
             check_proxy(reader);
             return InfobloxSettings::read(reader).map(Self::Infoblox);
         }
+        if webhook {
+            return WebhookProviderSettings::read(reader).map(Self::Webhook);
+        }
         if reader.is_section_used(SECTION) && !reader.is_set(GRID_HOST) {
             let limit = format!("the file has settings below {SECTION}, which have no effect without a grid");
             reader.report(Problem::missing(GRID_HOST, limit, format!("set it, or remove {SECTION}")));
         }
-        warn_of_no_grid(reader);
+        if reader.is_section_used(webhook_provider::SECTION) && !reader.is_set(URL) {
+            let section = webhook_provider::SECTION;
+            let limit =
+                format!("the file has settings below {section}, which have no effect without a webhook");
+            reader.report(Problem::missing(URL, limit, format!("set it, or remove {section}")));
+        }
         Some(if external_dns { Self::ExternalDns } else { Self::None })
+    }
+}
+
+/// Which of two was meant, nobody can know.
+fn check_only(reader: &mut Reader<'_>, infoblox: bool, webhook: bool, external_dns: bool) {
+    let [grid, hook, switch] = [GRID_HOST, URL, "EXTDNS_ENABLED"].map(|name| reader.called(name));
+    let selected = match (infoblox, webhook) {
+        (true, _) => format!("{grid} selects Infoblox already"),
+        (false, true) => format!("{hook} selects a webhook already"),
+        (false, false) => return,
+    };
+    let limit = format!("only one provider can be selected, and {selected}");
+    if infoblox && webhook {
+        let (shown, fix) = (masked_url(reader.text(URL)), format!("remove {hook} or {grid}"));
+        reader.report(Problem::with_value(URL, shown, limit.clone(), fix));
+    }
+    if external_dns {
+        let fix = format!("set {switch} to false or remove {}", if infoblox { grid } else { hook });
+        reader.report(Problem::with_value("EXTDNS_ENABLED", "true", limit, fix));
     }
 }
 
@@ -153,12 +196,12 @@ impl InfobloxSettings {
     }
 }
 
-/// A variable of the grid may be all that is left of somebody's wish for one.
-fn warn_of_no_grid(reader: &mut Reader<'_>) {
-    let of_grid = VARIABLES.iter().map(|known| known.name).filter(|name| name.starts_with("INFOBLOX_"));
-    let set: Vec<_> = of_grid.filter(|name| reader.reads(name) && reader.is_variable(name)).collect();
-    for name in set.into_iter().filter(|name| *name != GRID_HOST) {
-        reader.warn(name, format!("has no effect, as {GRID_HOST} names no grid"));
+/// A variable of a provider may be all that is left of somebody's wish for it.
+fn warn_of_idle(reader: &mut Reader<'_>, prefix: &str, selects: &'static str, what: &str) {
+    let all = VARIABLES.iter().map(|known| known.name).filter(|name| name.starts_with(prefix));
+    let set: Vec<_> = all.filter(|name| reader.reads(name) && reader.is_variable(name)).collect();
+    for name in set.into_iter().filter(|name| *name != selects) {
+        reader.warn(name, format!("has no effect, as {selects} names no {what}"));
     }
 }
 
@@ -214,7 +257,7 @@ pub(super) fn check_proxy(reader: &mut Reader<'_>) {
     let proxy = reader.text(NAME);
     let host = proxy.strip_prefix("http://").or_else(|| proxy.strip_prefix("https://")).unwrap_or(proxy);
     if !proxy.is_empty() && (host.is_empty() || host.contains("://") || host.contains(char::is_whitespace)) {
-        let (shown, limit) = (super::catalog::masked_url(proxy), "it is no URL of an HTTP proxy");
+        let (shown, limit) = (masked_url(proxy), "it is no URL of an HTTP proxy");
         let fix = "write for example http://proxy.example.com:3128";
         reader.report(Problem::with_value(NAME, shown, limit, fix));
     }
@@ -280,9 +323,10 @@ mod tests {
         });
         match Settings::resolve(&raw).map_err(|problems| problems.0[0].to_string())?.provider {
             ProviderChoice::Infoblox(infoblox) => Ok(infoblox),
-            ProviderChoice::None | ProviderChoice::ExternalDns | ProviderChoice::Listed(_) => {
-                Err("Infoblox is not selected".to_owned())
-            }
+            ProviderChoice::None
+            | ProviderChoice::ExternalDns
+            | ProviderChoice::Listed(_)
+            | ProviderChoice::Webhook(_) => Err("Infoblox is not selected".to_owned()),
         }
     }
 
@@ -354,9 +398,10 @@ mod tests {
             let told: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
             match settings.provider {
                 ProviderChoice::Infoblox(infoblox) => Ok((infoblox.tls_verify, told.join("; "))),
-                ProviderChoice::None | ProviderChoice::ExternalDns | ProviderChoice::Listed(_) => {
-                    Err("no Infoblox".to_owned())
-                }
+                ProviderChoice::None
+                | ProviderChoice::ExternalDns
+                | ProviderChoice::Listed(_)
+                | ProviderChoice::Webhook(_) => Err("no Infoblox".to_owned()),
             }
         };
         for value in [None, Some("true"), Some("yes")] {

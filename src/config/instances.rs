@@ -7,6 +7,7 @@ use super::file::Instance;
 use super::infoblox::{GRID_HOST, InfobloxSettings, SECTION, check_proxy};
 use super::problem::Problem;
 use super::reader::Reader;
+use super::webhook_provider::URL;
 
 /// Longest name: it is a label of metrics and a key of a ConfigMap. As a label of DNS.
 const LONGEST_NAME: usize = 63;
@@ -45,6 +46,10 @@ fn refuse_the_other_ways(reader: &mut Reader<'_>) {
         let told = format!("is set beside {PROVIDERS}, which lists the grids already");
         let fix = format!("make it an element of {PROVIDERS}, or remove it");
         reader.report(Problem::told(place, told, fix));
+    }
+    if reader.reads(URL) && !reader.text(URL).is_empty() {
+        let told = format!("is set beside {PROVIDERS}, which lists the grids already");
+        reader.report(Problem::told(reader.place(URL), told, format!("remove it, or {PROVIDERS}")));
     }
     if reader.reads("EXTDNS_ENABLED") && reader.boolean("EXTDNS_ENABLED") {
         let fix = format!("set {} to false, or remove {PROVIDERS}", reader.called("EXTDNS_ENABLED"));

@@ -25,6 +25,7 @@ pub mod settings;
 mod tests;
 mod value;
 mod webhook;
+mod webhook_provider;
 mod zones;
 
 pub use address::{Host, ServerAddress};
@@ -41,3 +42,4 @@ pub use publish::{Publication, Publications, Sight, View};
 pub use raw::RawConfig;
 pub use secret::{SecretError, SecretSource};
 pub use settings::{ChangeLogSettings, DnsService, NamespacePolicy, Periods, Settings, TracingSettings};
+pub use webhook_provider::WebhookProviderSettings;

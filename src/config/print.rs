@@ -31,7 +31,12 @@ impl RawConfig {
         for known in by_section(process) {
             let key = known.key.unwrap_or_default();
             let (within, name) = key.rsplit_once('.').unwrap_or(("", key));
-            if within == "infoblox" && self.value("INFOBLOX_GRID_HOST").trim().is_empty() {
+            let selects = match within {
+                "infoblox" => Some("INFOBLOX_GRID_HOST"),
+                "webhookProvider" => Some("WEBHOOK_PROVIDER_URL"),
+                _ => None,
+            };
+            if selects.is_some_and(|name| self.value(name).trim().is_empty()) {
                 continue;
             }
             if within != section {

@@ -216,7 +216,7 @@ impl Settings {
 
     /// Whether the fleet is found in the delegations, because nobody lists it (contract §4.2).
     pub fn finds_peers(&self) -> bool {
-        !self.provider.grids().is_empty() && self.listed_tags.is_empty()
+        self.provider.is_shared() && self.listed_tags.is_empty()
     }
 
     /// Ports on which peers are asked, in order; the next only after a network error (contract §4.4).

@@ -1,10 +1,11 @@
 //! Keeps the Gslbs that annotated Ingresses ask for (contract §2.8). No Ingress is ever written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use gslb_core::annotated::{Standing, Step, Wanted, step};
 use gslb_core::group::Group;
 use gslb_crds::{Gslb, marks};
@@ -20,6 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cache::{Chain, Key};
 use super::facts::annotated::Annotated;
 use super::gslb::group::Id;
+use super::room::Turns;
 use super::write::{Live, Need, Write};
 use super::{Pass, gslb, unless_gone};
 use crate::kube_call::{in_time, is_end_of_namespace};
@@ -27,36 +29,39 @@ use crate::kube_call::{in_time, is_end_of_namespace};
 /// Name of this kind of write, and of what was told about annotations.
 pub(crate) const WHAT: &str = "Gslb of an Ingress";
 
-/// Ingresses in work at once. No outside reference.
+/// Ingresses in work at once, half of them of one namespace. No outside reference.
 const PASSES: usize = 4;
 
 /// Makes the passes that are asked for, until the daemon ends.
 pub(crate) async fn run(pass: Arc<Pass>, mut asked: mpsc::UnboundedReceiver<Key>) {
+    let turns = Turns::new(PASSES);
     let mut due: BTreeMap<Key, Instant> = BTreeMap::new();
+    let (mut running, mut work) = (BTreeSet::new(), FuturesUnordered::new());
     loop {
-        let first = due.values().min().copied();
-        tokio::select! {
-            Some(key) = asked.recv() => {
-                due.insert(key, Instant::now());
-                while let Ok(key) = asked.try_recv() {
-                    due.insert(key, Instant::now());
-                }
-            }
-            () = async { sleep_until(first.unwrap_or_else(Instant::now)).await }, if first.is_some() => {}
-        }
         let now = Instant::now();
-        let ready: Vec<Key> = due.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
-        due.retain(|_, at| *at > now);
-        let again = futures::stream::iter(ready).map(|key| look_after(&pass, key)).buffer_unordered(PASSES);
-        let again: Vec<(Key, Option<Duration>)> = again.collect().await;
-        for (key, pause) in again {
-            due.extend(pause.map(|pause| (key, Instant::now() + pause)));
+        let is_ready = |key: &Key, at: &mut Instant| *at <= now && !running.contains(key);
+        let ready: Vec<Key> = due.extract_if(.., is_ready).map(|(key, _)| key).collect();
+        for key in ready {
+            running.insert(key.clone());
+            work.push(look_after(&pass, &turns, key));
+        }
+        // The end of a pass looks at what was asked for meanwhile.
+        let next = due.iter().filter(|(key, _)| !running.contains(*key)).map(|(_, at)| *at).min();
+        tokio::select! {
+            Some(key) = asked.recv() => drop(due.insert(key, Instant::now())),
+            Some((key, pause)) = work.next() => {
+                running.remove(&key);
+                let again = pause.map(|pause| Instant::now() + pause);
+                due.extend(again.filter(|_| !due.contains_key(&key)).map(|again| (key, again)));
+            }
+            () = async { sleep_until(next.unwrap_or_else(Instant::now)).await }, if next.is_some() => {}
         }
     }
 }
 
 /// One pass, and after how long the next one has to follow by itself.
-async fn look_after(pass: &Pass, key: Key) -> (Key, Option<Duration>) {
+async fn look_after(pass: &Pass, turns: &Turns, key: Key) -> (Key, Option<Duration>) {
+    let _turn = turns.take(&key.namespace).await;
     let name = format!("{WHAT} {key}");
     match reconcile(pass, &key).await {
         Ok(again) => {

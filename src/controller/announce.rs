@@ -8,7 +8,7 @@ use gslb_core::condition::{Condition, ConditionKind, Truth, transition_time};
 use gslb_core::publication::{NO_HOSTS, WITH_WARNINGS};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self, ObjectMeta, Time};
 use kube::Client;
 use kube::runtime::events::{Event, EventType};
 
@@ -33,6 +33,13 @@ struct Told {
 /// A few, in no order.
 type ToldConditions = Vec<(ConditionKind, Told)>;
 
+/// What was told about one object: another one of its name is told about anew.
+#[derive(Debug)]
+struct ToldObject {
+    uid: Option<String>,
+    conditions: ToldConditions,
+}
+
 /// What was told last about every object.
 ///
 /// The memory comes before the object's own status: a definition that prunes our conditions must not make
@@ -40,7 +47,7 @@ type ToldConditions = Vec<(ConditionKind, Told)>;
 pub(crate) struct Announcer {
     client: Client,
     instance: String,
-    told: Mutex<BTreeMap<(&'static str, Key), ToldConditions>>,
+    told: Mutex<BTreeMap<(&'static str, Key), ToldObject>>,
     warned: Mutex<BTreeMap<(&'static str, Key), String>>,
     events: Events,
 }
@@ -50,18 +57,25 @@ impl Announcer {
         Self { client, instance, told: Mutex::default(), warned: Mutex::default(), events: Events::default() }
     }
 
-    /// Gives the conditions their transition times, and the events that tell what changed.
+    /// Gives the conditions of an object their transition times, and the events that tell what changed. `live`: those in
+    /// its status.
     pub(crate) fn settle(
         &self,
         kind: &'static str,
-        key: &Key,
+        object: &ObjectMeta,
         conditions: &[Condition],
         live: &[v1::Condition],
-        generation: Option<i64>,
         now: Timestamp,
     ) -> (Vec<v1::Condition>, Vec<Event>) {
         let mut all = self.told.lock().expect("no panic while the conditions are locked");
-        let told = all.entry((kind, key.clone())).or_insert_with(|| from_live(live));
+        let new = || ToldObject { uid: object.uid.clone(), conditions: from_live(live) };
+        let key =
+            Key::new(object.namespace.clone().unwrap_or_default(), object.name.clone().unwrap_or_default());
+        let known = all.entry((kind, key)).or_insert_with(new);
+        if known.uid != object.uid {
+            *known = new();
+        }
+        let told = &mut known.conditions;
         let mut events = Vec::new();
         let mut settled = Vec::new();
         let conditions = &conditions.iter().map(sentence).collect::<Vec<_>>();
@@ -87,7 +101,7 @@ impl Announcer {
                 reason: condition.reason.to_owned(),
                 message: condition.message.clone(),
                 last_transition_time: Time(since),
-                observed_generation: generation,
+                observed_generation: object.generation,
             });
         }
         (settled, events)
@@ -313,6 +327,25 @@ mod tests {
             assert_eq!(follows(&serving, Some(&served), &all), follows_where_served, "{reason}");
             assert!(!follows(&serving, None, std::slice::from_ref(&serving)));
         }
+    }
+
+    #[tokio::test]
+    async fn another_object_of_the_same_name_is_told_about_from_the_start() {
+        let service = tower::service_fn(async |_: axum::http::Request<kube::client::Body>| {
+            Ok::<_, std::convert::Infallible>(axum::http::Response::new(kube::client::Body::empty()))
+        });
+        let announcer = Announcer::new(Client::new(service, "gslb"), "gslb-bridge-0".into());
+        let bad = [Condition::bad(ConditionKind::Serving, "NoHealthySite", "")];
+        let settle = |uid: &str, second| {
+            let object =
+                ObjectMeta { name: Some("app".into()), uid: Some(uid.into()), ..ObjectMeta::default() };
+            let now = Timestamp::from_second(second).unwrap();
+            let (conditions, events) = announcer.settle("Gslb", &object, &bad, &[], now);
+            (conditions[0].last_transition_time.0.as_second(), events.len())
+        };
+        assert_eq!(settle("first", 100), (100, 1));
+        assert_eq!(settle("first", 200), (100, 0));
+        assert_eq!(settle("second", 300), (300, 1));
     }
 
     #[test]

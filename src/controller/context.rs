@@ -11,6 +11,7 @@ use gslb_core::target::{LastAddresses, Targets};
 use gslb_core::zone::Zone;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
+use tokio::sync::watch;
 
 use super::announce::Announcer;
 use super::cache::{Cache, Key};
@@ -45,6 +46,8 @@ pub(crate) struct Context {
     /// Kinds that not every cluster has.
     pub(crate) kinds: Kinds,
     pub(crate) endpoints: Cache<EndpointFacts>,
+    /// Whether the API server said, when it was asked last, that it has no such kind.
+    pub(crate) endpoints_missing: watch::Sender<bool>,
     pub(crate) zones: Cache<ZoneFacts>,
     pub(crate) registry: Registry,
     /// What is wanted of zones in records mode.

@@ -68,13 +68,19 @@ pub(crate) async fn follow(context: Arc<Context>, triggers: Triggers, writers: W
     futures::future::join(secondary, primary).await;
 }
 
-/// Waits until every input has been read whole once.
-pub(crate) async fn synced(context: &Context) {
+/// Waits until every input has been read whole once, DNSEndpoints excepted if the API server has no such kind: whoever
+/// forgot to install it is told by conditions, which passes write.
+pub(crate) async fn heard(context: &Context) {
     context.ingresses.synced().await;
     context.services.synced().await;
     context.slices.cache.synced().await;
-    context.endpoints.synced().await;
     context.zones.synced().await;
+    let mut missing = context.endpoints_missing.subscribe();
+    tokio::select! {
+        () = context.endpoints.synced() => {}
+        // The sender lives as long as the context.
+        Ok(_) = missing.wait_for(|missing| *missing) => {}
+    }
 }
 
 fn ingresses(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
@@ -140,7 +146,17 @@ fn slices(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
 fn endpoints(context: &Context, triggers: &Triggers) -> impl Future<Output = ()> {
     // All of them, also those without our labels: an apply would take a foreign object of the same name over.
     let endpoints = stream::<DeserializeGuard<DnsEndpoint>>(context);
-    let endpoints = endpoints.inspect(|event| forget_unlisted(context, gslb::apply::WHAT, event));
+    let endpoints = endpoints.inspect(|event| {
+        forget_unlisted(context, gslb::apply::WHAT, event);
+        let missing = match event {
+            Ok(Event::InitDone) => false,
+            Err(error) if gslb::watch::is_not_installed(error) => true,
+            Ok(_) | Err(_) => return,
+        };
+        if context.endpoints_missing.send_replace(missing) != missing {
+            triggers.send(Trigger::AllGslbs);
+        }
+    });
     context.endpoints.follow(endpoints, EndpointFacts::read, move |all| {
         for changed in all {
             if changed.after.is_none() {

@@ -44,7 +44,7 @@ const LEGACY_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a stop waits for a change that is under way: half of what Kubernetes gives a pod.
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 /// How long a stop waits for what was told: what hangs is not waited for. No outside reference.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Pause before a bootstrap that failed is tried again.
 const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(2);
 
@@ -89,7 +89,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
     tasks.spawn(zone_delegation::follow_errands(sent));
     let work = async {
         peer::memory::restore(&context).await;
-        inputs::synced(&context).await;
+        inputs::heard(&context).await;
         triggers.gslb_stores.canonical.wait_until_ready().await.unwrap_or_default();
         // A group that may not be installed is waited for, but not for long.
         tokio::time::timeout(LEGACY_PATIENCE, hears_legacy.wait_for(|heard| *heard))
@@ -97,7 +97,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
             .map(drop)
             .unwrap_or_default();
         register_all(&context, &triggers);
-        start.readiness.set_ready("inputs");
+        tell_ready(&mut tasks, &pass, start.readiness);
         spawn_peers(&mut tasks, &pass, &start.questions, start.changes);
         spawn_keepers(&mut tasks, &pass, knows_legacy);
         tasks.spawn(annotated::run(Arc::clone(&pass), queues.ingresses));
@@ -240,6 +240,24 @@ fn register_all(context: &Context, triggers: &Triggers) {
     context.book.watch(|| context.registry.hosts(), context.now());
 }
 
+/// The inputs were heard; but without the kind DNSEndpoint nothing can be published, and the process is not ready.
+fn tell_ready(tasks: &mut JoinSet<()>, pass: &Arc<Pass>, readiness: Readiness) {
+    if pass.context.endpoints.is_synced() {
+        readiness.set_ready("inputs");
+    } else {
+        tasks.spawn(await_endpoints(Arc::clone(pass), readiness));
+    }
+}
+
+/// Makes the process ready, and its Gslbs published, once the kind DNSEndpoint is there.
+async fn await_endpoints(pass: Arc<Pass>, readiness: Readiness) {
+    pass.context.endpoints.synced().await;
+    readiness.set_ready("inputs");
+    pass.triggers.send(Trigger::AllGslbs);
+    // A task of the daemon never ends by itself.
+    std::future::pending().await
+}
+
 /// What goes on beside the passes.
 fn spawn_keepers(tasks: &mut JoinSet<()>, pass: &Arc<Pass>, knows_legacy: watch::Receiver<bool>) {
     let Pass { context, triggers, .. } = &**pass;
@@ -249,7 +267,12 @@ fn spawn_keepers(tasks: &mut JoinSet<()>, pass: &Arc<Pass>, knows_legacy: watch:
     tasks.spawn(announce(Arc::clone(context)));
     tasks.spawn(bootstrap(Arc::clone(context)));
     tasks.spawn(zone_delegation::corefile::keep(Arc::clone(context)));
-    tasks.spawn(records::keeper::keep(Arc::clone(pass), knows_legacy));
+    let pass = Arc::clone(pass);
+    tasks.spawn(async move {
+        // Which hosts go on although their Gslb is invalid is known from DNSEndpoints.
+        pass.context.endpoints.synced().await;
+        records::keeper::keep(pass, knows_legacy).await;
+    });
 }
 
 fn spawn_peers(

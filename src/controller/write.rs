@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::sync::Mutex;
 
+use gslb_core::condition::ConditionKind;
 use gslb_core::rivalry::Rivalry;
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
@@ -129,7 +130,7 @@ impl Writer {
         }
     }
 
-    /// Server-side apply of an object, or of its status.
+    /// Server-side apply of an object, or of its status. `view`: the part that is written, of a status all of it.
     pub(crate) async fn apply<K>(
         &self,
         what: Write<'_>,
@@ -151,7 +152,9 @@ impl Writer {
         under_way.made(object.resource_version());
         // A watch shows no more of an object that came and went before the answer: that is none to wait for.
         if !under_way.may_be_gone() {
-            self.remember(what, Live::new(object.resource_version(), &view(&object)));
+            let view = view(&object);
+            let own = if what.status.is_some() { own_status(&view) } else { view };
+            self.remember(what, Live::new(object.resource_version(), &own));
         }
         Ok(object)
     }
@@ -184,7 +187,7 @@ impl Writer {
                 merge_status(what, live, api).await
             }
             // Fields of another owner, such as k8gb, survive an apply that no longer has them.
-            Ok(object) if view(&object) != what.desired => {
+            Ok(object) if own_status(&view(&object)) != what.desired => {
                 under_way.made(object.resource_version());
                 merge_status(what, &view(&object), api).await
             }
@@ -248,9 +251,33 @@ async fn merge_status<K>(what: &Write<'_>, live: &Value, api: &Api<K>) -> kube::
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
-    let body = json!({"status": replacing(live, &what.desired)});
+    let body = json!({"status": replacing(live, &with_foreign_conditions(&what.desired, live))});
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     in_time(api.patch_status(&what.key.name, &params, &Patch::Merge(&body))).await
+}
+
+/// The part of a status that we write: a condition of a type that is not ours is somebody else's.
+pub(crate) fn own_status(status: &impl Serialize) -> Value {
+    let mut view = json!(status);
+    if let Some(conditions) = view.get_mut("conditions").and_then(Value::as_array_mut) {
+        conditions.retain(is_own_condition);
+    }
+    view
+}
+
+fn is_own_condition(condition: &Value) -> bool {
+    ConditionKind::ALL.iter().any(|kind| condition["type"] == kind.as_str())
+}
+
+/// A merge replaces the whole list.
+fn with_foreign_conditions(desired: &Value, live: &Value) -> Value {
+    let mut desired = desired.clone();
+    let live = live.get("conditions").and_then(Value::as_array);
+    if let Some(conditions) = desired.get_mut("conditions").and_then(Value::as_array_mut) {
+        conditions
+            .extend(live.into_iter().flatten().filter(|condition| !is_own_condition(condition)).cloned());
+    }
+    desired
 }
 
 /// Whether a map that has fields is to have none.
@@ -285,6 +312,21 @@ pub(crate) struct Write<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conditions_of_others_are_no_part_of_ours_and_stay_in_a_merge() {
+        let condition = |kind: &str| json!({"type": kind, "status": "True"});
+        let live =
+            json!({"hosts": "a", "conditions": [condition("Ready"), condition("example.com/Audited")]});
+        assert_eq!(own_status(&live), json!({"hosts": "a", "conditions": [condition("Ready")]}));
+        let desired = json!({"hosts": "b", "conditions": [condition("Serving")]});
+        assert_eq!(
+            with_foreign_conditions(&desired, &live),
+            json!({"hosts": "b", "conditions": [condition("Serving"), condition("example.com/Audited")]})
+        );
+        assert_eq!(own_status(&Value::Null), Value::Null);
+        assert_eq!(with_foreign_conditions(&desired, &Value::Null), desired);
+    }
 
     #[test]
     fn a_merge_names_what_is_gone() {

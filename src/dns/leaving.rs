@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gslb_core::name::DomainName;
+use gslb_core::published::EmptyAnswer;
 
 use super::input::{HostInput, Inputs};
 use super::observe::Published;
@@ -44,11 +45,16 @@ impl Leaving {
     }
 }
 
-/// Adds hosts that leave. Whatever names them now comes first, and without their zone they are not served.
+/// Adds hosts that leave. Whatever names them now comes first, unless it only holds their place and knows nothing yet;
+/// and without their zone they are not served.
 pub fn answer_on(inputs: &mut Inputs, leaving: Vec<Arc<HostInput>>) {
     if leaving.is_empty() {
         return;
     }
+    let knows = |host: &HostInput| !host.sets.is_empty() || host.empty != EmptyAnswer::ServFail;
+    let known: BTreeSet<&DomainName> =
+        leaving.iter().filter(|host| knows(host)).map(|host| &host.owner_name).collect();
+    inputs.hosts.retain(|host| knows(host) || !known.contains(&host.owner_name));
     let named: BTreeSet<&DomainName> = inputs.hosts.iter().map(|host| &host.owner_name).collect();
     let served = |name: &DomainName| {
         let apexes = || inputs.zones.iter().map(|zone| &zone.apex);
@@ -61,9 +67,14 @@ pub fn answer_on(inputs: &mut Inputs, leaving: Vec<Arc<HostInput>>) {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
+    use gslb_core::ttl::Ttl;
     use gslb_crds::DnsEndpoint;
     use serde_json::json;
 
+    use super::super::input::{SetData, SetInput, ZoneInput};
+    use super::super::order::Order;
     use super::*;
 
     const APP: &str = "app.cloud.example.com";
@@ -110,6 +121,37 @@ mod tests {
             assert_eq!(names(&mut leaving, now), wanted, "{after:?}");
             assert_eq!(names(&mut leaving, now + GRACE), [""; 0], "{after:?}");
             assert_eq!(leaving.next(), None);
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_held_for_a_host_does_not_take_away_what_is_known_of_it() {
+        let host = |sets: bool, empty| {
+            let ttl = Ttl::from_secs(30).unwrap();
+            let data = SetData::A(vec![Ipv4Addr::new(192, 0, 2, 80)]);
+            let set = SetInput { ttl, data, order: Order::Fixed };
+            let sets = sets.then_some(set).into_iter().collect();
+            Arc::new(HostInput { owner_name: DomainName::parse(APP).unwrap(), sets, empty, ttl })
+        };
+        let zone = ZoneInput {
+            apex: DomainName::parse("cloud.example.com").unwrap(),
+            ns_names: BTreeSet::new(),
+            own_ns_name: None,
+            negative_ttl: Ttl::from_secs(30).unwrap(),
+        };
+        let [held, down] = [EmptyAnswer::ServFail, EmptyAnswer::NoData].map(|empty| host(false, empty));
+        let known = host(true, EmptyAnswer::NoData);
+        for (named, leaves, answered) in [
+            (Some(&held), &known, &known),
+            (Some(&held), &down, &down),
+            (Some(&down), &known, &down),
+            (Some(&held), &held, &held),
+            (None, &known, &known),
+        ] {
+            let mut inputs =
+                Inputs { zones: vec![zone.clone()], hosts: named.into_iter().cloned().collect() };
+            answer_on(&mut inputs, vec![Arc::clone(leaves)]);
+            assert_eq!(inputs.hosts, [Arc::clone(answered)], "{named:?} {leaves:?}");
         }
     }
 }

@@ -5,11 +5,12 @@
 //! 1. [`input`], [`order`], `key`, [`snapshot`]: what is served.
 //! 2. [`decide`], [`fit`]: what one question gets.
 //! 3. [`handler`], [`server`], [`metrics`], [`status`]: sockets and pages.
-//! 4. [`settings`], [`observe`], [`shelf`], [`leaving`], [`watch`]: from the cluster's objects to a snapshot.
+//! 4. [`settings`], [`observe`], [`shelf`], [`leaving`], `failing`, [`watch`]: from the cluster's objects to a snapshot.
 //! 5. [`file`], [`daemon`]: across restarts, and all of it together.
 
 pub mod daemon;
 pub mod decide;
+mod failing;
 pub mod file;
 pub mod fit;
 pub mod handler;

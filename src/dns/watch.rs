@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch::Sender;
 use tokio_util::sync::CancellationToken;
 
+use super::failing::Failing;
 use super::input::Inputs;
 use super::leaving::{Leaving, answer_on};
 use super::metrics::Metrics;
@@ -63,7 +64,7 @@ struct World {
     zones: Shelf<ZoneDelegation>,
     leaving: Leaving,
     /// Kinds whose watch does not work at the moment.
-    failing: BTreeSet<&'static str>,
+    failing: Failing,
     /// Sentences that have been logged and still hold.
     problems: BTreeSet<String>,
 }
@@ -76,11 +77,15 @@ pub async fn follow(client: Client, settings: Arc<DnsSettings>, outlets: Outlets
         let batch = tokio::select! {
             () = stop.cancelled() => return,
             batch = words.next() => batch,
-            () = at(world.leaving.next()) => Some(Vec::new()),
+            () = at(world.next()) => Some(Vec::new()),
         };
         let Some(batch) = batch else { return };
-        // Nothing was said: a host has left.
-        let changed = batch.is_empty() | world.take(batch, &outlets.metrics);
+        let now = Instant::now();
+        let left = world.leaving.next().is_some_and(|at| at <= now);
+        let changed = left | world.take(batch, &outlets.metrics);
+        for kind in world.failing.calmed(now) {
+            tracing::info!(kind, "Watch works again.");
+        }
         outlets.status.set_watching(world.failing.is_empty() && world.synced());
         if !changed || !world.synced() {
             continue;
@@ -130,6 +135,11 @@ impl World {
         self.endpoints.synced() && self.zones.synced()
     }
 
+    /// When something is to be done although nothing is said.
+    fn next(&self) -> Option<Instant> {
+        self.leaving.next().into_iter().chain(self.failing.next()).min()
+    }
+
     /// Takes what the watches said and tells whether anything is different now.
     fn take(&mut self, words: Vec<Word>, metrics: &Metrics) -> bool {
         let mut changed = false;
@@ -145,7 +155,7 @@ impl World {
                 }
                 Word::Failed(kind, error) => {
                     metrics.count_watch_error(kind);
-                    if self.failing.insert(kind) {
+                    if self.failing.failed(kind, Instant::now()) {
                         tracing::warn!(kind, %error, "Watch failed; the last snapshot stays in service.");
                     }
                 }
@@ -159,13 +169,14 @@ impl World {
         changed
     }
 
-    /// A watch works again once a list is complete or a change arrives; that a list begins proves nothing.
+    /// A watch works again once a list is complete or a change arrives; that a list begins proves nothing. One of a kind
+    /// that never changes goes on where it was, and says nothing: [`Failing::calmed`].
     fn recovered<K>(&mut self, kind: &'static str, event: &Event<K>) {
         let proof = match event {
             Event::Init => false,
             Event::InitApply(_) | Event::InitDone | Event::Apply(_) | Event::Delete(_) => true,
         };
-        if proof && self.failing.remove(kind) {
+        if proof && self.failing.heard(kind) {
             tracing::info!(kind, "Watch works again.");
         }
     }

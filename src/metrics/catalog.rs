@@ -78,7 +78,7 @@ catalog! {
     CHANGES = Counter "gslb_bridge_provider_changes" &["provider", "action", "result"]
         => "Changes at a provider by what came of them";
     CALLS = Counter "gslb_bridge_provider_calls" &["provider", "success"]
-        => "Requests to a grid, by the name of its provider and by whether they succeeded";
+        => "Requests to a grid or a webhook, by the name of its provider and by whether they succeeded";
     WATCH_FAILURES = Counter "gslb_bridge_watch_failures" &["kind"]
         => "Lists and watches of the Kubernetes API that failed, silence included; each is tried again";
 }

@@ -230,7 +230,7 @@ impl CountChanges for Metrics {
     }
 }
 
-/// Counts the requests to one grid.
+/// Counts the requests to one grid or webhook.
 #[derive(Debug)]
 pub(crate) struct GridCalls {
     metrics: Metrics,
@@ -250,6 +250,14 @@ impl CallObserver for GridCalls {
         // k8gb's, which knows one grid only.
         let labels = Request { request: operation.as_str(), success };
         self.metrics.requests.get_or_create(&labels).observe(duration.as_secs_f64());
+        self.metrics.calls.get_or_create(&Calls { provider: self.provider.clone(), success }).inc();
+    }
+}
+
+/// k8gb has no metric for it.
+impl gslb_provider_webhook::CallObserver for GridCalls {
+    fn on_call(&self, success: bool) {
+        let success = if success { "true" } else { "false" };
         self.metrics.calls.get_or_create(&Calls { provider: self.provider.clone(), success }).inc();
     }
 }

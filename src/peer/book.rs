@@ -1,17 +1,18 @@
 //! The views of all peers, and since when each host is watched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-use gslb_core::decision::Sight;
 use gslb_core::fleet::{Members, Silent};
 use gslb_core::name::{DomainName, GeoTag};
-use gslb_core::peer::{PeerViews, Remembered, Round, State, ToldState, Transition, View};
+use gslb_core::peer::{PeerViews, Remembered, Round, State, Transition};
 use gslb_core::publication::PeerSight;
 use gslb_core::records::PeerStanding;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, watch};
 
+pub(crate) use super::pages::Told;
+use super::pages::{News, Plain, sight};
 use crate::metrics::Metrics;
 
 /// How long a host's first publication waits for the peers' first verdicts (design §2.1).
@@ -19,31 +20,6 @@ const FIRST_VERDICT: SignedDuration = SignedDuration::from_secs(3);
 
 /// What the views of one host changed, for the pass over its Gslbs.
 pub(crate) type Changes = mpsc::UnboundedSender<DomainName>;
-
-/// What was told before, and what is told now.
-type News = (Option<Told>, Told);
-
-#[derive(Debug)]
-struct Plain {
-    own: GeoTag,
-    members: Members,
-    peers: BTreeMap<GeoTag, PeerViews>,
-    /// Peers that certainly do not exist (yet): their name server name has no address.
-    absent: BTreeSet<GeoTag>,
-    hosts: BTreeMap<DomainName, SignedDuration>,
-    watched_since: BTreeMap<DomainName, Timestamp>,
-    restored: BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>>,
-    /// The state that was told last, by peer and host.
-    told: BTreeMap<(GeoTag, DomainName), Told>,
-}
-
-/// A state as users are told it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Told {
-    pub(crate) state: ToldState,
-    pub(crate) cause: &'static str,
-    pub(crate) since: Timestamp,
-}
 
 /// Handle around the views.
 #[derive(Debug)]
@@ -94,11 +70,21 @@ impl Book {
         self.lock().peers.keys().cloned().collect()
     }
 
-    /// Keeps views of exactly these hosts. They are looked up under our lock, so that of two callers the later
+    /// Keeps views of exactly these hosts, and for a moment of those that are gone. They are looked up under our lock, so that of two callers the later
     /// one has the later list.
     pub(crate) fn watch(&self, hosts: impl FnOnce() -> BTreeMap<DomainName, SignedDuration>, now: Timestamp) {
         let mut plain = self.lock();
-        let hosts = hosts();
+        let hosts = plain.with_lingering(hosts(), now);
+        self.keep(plain, hosts, now);
+    }
+
+    /// Keeps views of exactly these hosts.
+    fn keep(
+        &self,
+        mut plain: MutexGuard<'_, Plain>,
+        hosts: BTreeMap<DomainName, SignedDuration>,
+        now: Timestamp,
+    ) {
         if plain.hosts == hosts {
             return;
         }
@@ -106,6 +92,16 @@ impl Book {
         self.count_out(left);
         drop(plain);
         self.hosts.send_modify(|version| *version += 1);
+    }
+
+    /// Lets go of the hosts that lingered long enough.
+    pub(crate) fn let_go(&self, now: Timestamp) {
+        let mut plain = self.lock();
+        if plain.lingering.values().any(|until| *until <= now) {
+            let of_gslbs = plain.of_gslbs();
+            let hosts = plain.with_lingering(of_gslbs, now);
+            self.keep(plain, hosts, now);
+        }
     }
 
     /// Tells when the set of hosts changed.
@@ -272,219 +268,6 @@ impl Book {
     }
 }
 
-impl Plain {
-    fn new(own: GeoTag, members: Members) -> Self {
-        let mut plain = Self {
-            own,
-            members,
-            peers: BTreeMap::new(),
-            absent: BTreeSet::new(),
-            hosts: BTreeMap::new(),
-            watched_since: BTreeMap::new(),
-            restored: BTreeMap::new(),
-            told: BTreeMap::new(),
-        };
-        plain.meet();
-        plain
-    }
-
-    /// Keeps a place for each member but ourselves.
-    fn meet(&mut self) {
-        let tags: BTreeSet<GeoTag> = self.members.all().into_iter().filter(|tag| *tag != self.own).collect();
-        self.peers.retain(|tag, _| tags.contains(tag));
-        self.absent.retain(|tag| tags.contains(tag));
-        for tag in tags {
-            self.peers.entry(tag).or_default();
-        }
-    }
-
-    /// Gives what had been told of views that are gone.
-    fn set_members(&mut self, members: Members, now: Timestamp) -> Vec<(GeoTag, Told)> {
-        self.members = members;
-        self.meet();
-        self.look(now)
-    }
-
-    /// As [`Self::set_members`].
-    fn watch(&mut self, hosts: BTreeMap<DomainName, SignedDuration>, now: Timestamp) -> Vec<(GeoTag, Told)> {
-        self.watched_since.retain(|host, _| hosts.contains_key(host));
-        for host in hosts.keys() {
-            self.watched_since.entry(host.clone()).or_insert(now);
-        }
-        self.hosts = hosts;
-        self.look(now)
-    }
-
-    /// Keeps views of exactly the hosts that each peer may serve.
-    fn look(&mut self, now: Timestamp) -> Vec<(GeoTag, Told)> {
-        let Self { peers, hosts, members, .. } = self;
-        for (tag, views) in &mut *peers {
-            match members {
-                Members::Listed(_) => views.watch(hosts, now),
-                Members::Found(_) => {
-                    let its = hosts.iter().filter(|(host, _)| members.of(host).any(|member| member == tag));
-                    let its = its.map(|(host, hold)| (host.clone(), *hold)).collect();
-                    views.watch(&its, now);
-                }
-            }
-        }
-        let gone = self
-            .told
-            .extract_if(.., |(tag, host), _| peers.get(tag).is_none_or(|views| views.get(host).is_none()));
-        let gone = gone.map(|((tag, _), told)| (tag, told)).collect();
-        self.put_back(now);
-        gone
-    }
-
-    fn put_back(&mut self, now: Timestamp) {
-        for (tag, stored) in &self.restored {
-            if let Some(views) = self.peers.get_mut(tag) {
-                views.restore(stored, now);
-            }
-        }
-        if self.members.are_all_known() {
-            self.restored.retain(|tag, _| self.peers.contains_key(tag));
-        }
-        // What found its host is the view's own now.
-        for (tag, stored) in &mut self.restored {
-            let views = self.peers.get(tag);
-            stored.retain(|host, _| views.is_none_or(|views| views.get(host).is_none()));
-        }
-    }
-
-    /// The new state of a view, if users see another one than before.
-    fn tell(&mut self, tag: &GeoTag, host: &DomainName, now: Timestamp) -> Option<News> {
-        let view = self.peers.get(tag)?.get(host)?;
-        let (state, cause) = view.told();
-        let told = Told { state, cause, since: now };
-        let key = (tag.clone(), host.clone());
-        if self.told.get(&key).is_some_and(|last| (last.state, last.cause) == (state, cause)) {
-            return None;
-        }
-        Some((self.told.insert(key, told), told))
-    }
-
-    /// The peers that count: an absent one counts while it has been heard of.
-    fn members(&self) -> impl Iterator<Item = (&GeoTag, &PeerViews)> {
-        let heard = |views: &PeerViews| views.iter().any(|(_, view)| view.last_word().is_some());
-        self.peers.iter().filter(move |(tag, views)| !self.absent.contains(*tag) || heard(views))
-    }
-}
-
-fn sight(view: &View) -> PeerSight {
-    let (state, cause) = view.told();
-    PeerSight { sight: Sight::from(view), state, cause }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::net::Ipv4Addr;
-
-    use gslb_core::fleet::Found;
-    use gslb_core::reply::Reply;
-    use prometheus_client::encoding::text::encode;
-    use prometheus_client::registry::Registry;
-
-    use super::*;
-
-    const HOST: &str = "app.cloud.example.com";
-    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
-
-    fn name(text: &str) -> DomainName {
-        DomainName::parse(text).unwrap()
-    }
-    fn tag(text: &str) -> GeoTag {
-        GeoTag::parse(text).unwrap()
-    }
-    fn found(tags: &[&str], known: bool) -> Members {
-        let tags = tags.iter().map(|text| tag(text)).collect();
-        Members::Found([(name("cloud.example.com"), Found { tags, known })].into())
-    }
-    /// A book of cluster eu that watches a host, and its metrics page.
-    fn book(members: Members) -> (Book, Registry) {
-        let mut registry = Registry::default();
-        let metrics = Metrics::new(&mut registry, "gslb", &tag("eu"));
-        let book = Book::new(tag("eu"), members, mpsc::unbounded_channel().0, metrics);
-        book.watch(|| [(name(HOST), SignedDuration::ZERO)].into(), NOW);
-        (book, registry)
-    }
-    fn answers(book: &Book, peer: &str) {
-        let address = Ipv4Addr::new(198, 51, 100, 10);
-        let addresses = [address].into();
-        let reply = Reply::Positive { addresses, authoritative: true, partial: false, alias: None };
-        book.hear(&tag(peer), &name(HOST), &Round::new([((address, 0).into(), reply)]), NOW);
-    }
-    fn stored(peer: &str) -> BTreeMap<GeoTag, BTreeMap<DomainName, Remembered>> {
-        let targets = [Ipv4Addr::new(198, 51, 100, 10)].into();
-        let remembered = Remembered { state: "Lost".into(), targets, heard: Some(NOW) };
-        [(tag(peer), [(name(HOST), remembered)].into())].into()
-    }
-    fn series(registry: &Registry) -> Vec<String> {
-        let mut page = String::new();
-        encode(&mut page, registry).unwrap();
-        page.lines().filter(|line| line.starts_with("gslb_bridge_peer_views{")).map(str::to_owned).collect()
-    }
-    fn state(book: &Book, peer: &str) -> Option<ToldState> {
-        book.sights(&name(HOST)).get(&tag(peer)).map(|sight| sight.state)
-    }
-
-    #[test]
-    fn a_peer_that_leaves_takes_its_views_and_series_along() {
-        let (book, registry) = book(found(&["eu", "us", "za"], true));
-        for peer in ["us", "za"] {
-            answers(&book, peer);
-        }
-        assert!(book.set_members(|| found(&["eu", "za"], true), NOW));
-        assert_eq!(series(&registry), [r#"gslb_bridge_peer_views{peer="za",state="Answered"} 1"#]);
-        // What was under way when it left comes too late.
-        answers(&book, "us");
-        assert_eq!((state(&book, "us"), state(&book, "za")), (None, Some(ToldState::Answered)));
-        assert_eq!(series(&registry).len(), 1);
-        assert_eq!(book.remember().into_keys().collect::<Vec<_>>(), [tag("za")]);
-        assert!(!book.set_members(|| found(&["eu", "za"], true), NOW));
-    }
-
-    #[test]
-    fn a_peer_that_joins_is_waited_for_by_a_new_host_only() {
-        let (book, _) = book(found(&["eu"], true));
-        assert_eq!(book.waits_until(&name(HOST), NOW), None);
-        let later = NOW + SignedDuration::from_secs(60);
-        book.set_members(|| found(&["eu", "us"], true), later);
-        assert_eq!(book.waits_until(&name(HOST), later), None);
-        let other = name("other.cloud.example.com");
-        let hosts = [name(HOST), other.clone()].map(|host| (host, SignedDuration::ZERO));
-        book.watch(|| hosts.into(), later);
-        assert_eq!(book.waits_until(&other, later), Some(later + FIRST_VERDICT));
-    }
-
-    #[test]
-    fn while_nobody_has_told_of_the_fleet_a_new_host_waits() {
-        let (book, _) = book(found(&["eu"], false));
-        assert_eq!(book.waits_until(&name(HOST), NOW), Some(NOW + FIRST_VERDICT));
-        book.set_members(|| found(&["eu"], true), NOW);
-        assert_eq!(book.waits_until(&name(HOST), NOW), None);
-    }
-
-    #[test]
-    fn what_was_stored_of_a_peer_is_kept_until_the_fleet_is_known() {
-        let (book, _) = book(Members::Found([].into()));
-        book.restore(stored("us"), NOW);
-        assert_eq!(book.remember(), stored("us"));
-        book.set_members(|| found(&["eu", "us"], true), NOW);
-        assert_eq!(state(&book, "us"), Some(ToldState::Lost));
-
-        book.restore(stored("za"), NOW);
-        assert_eq!(book.remember(), stored("us"));
-    }
-
-    #[test]
-    fn a_peer_has_views_of_the_hosts_in_its_zones_only() {
-        let zone = |apex: &str, tags: &[&str]| {
-            (name(apex), Found { tags: tags.iter().map(|text| tag(text)).collect(), known: true })
-        };
-        let zones = [zone("cloud.example.com", &["eu"]), zone("other.example.com", &["eu", "us"])];
-        let (book, _) = book(Members::Found(zones.into()));
-        assert_eq!((book.tags(), state(&book, "us")), (vec![tag("us")], None));
-        assert_eq!(book.waits_until(&name(HOST), NOW), None);
-    }
-}
+#[path = "book_tests.rs"]
+mod tests;

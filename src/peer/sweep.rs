@@ -49,6 +49,7 @@ async fn run(context: Arc<Context>, questions: Arc<PeerQuestions>, tag: GeoTag) 
     let mut sweep = Sweep::new(context, questions, tag);
     loop {
         let now = sweep.context.now();
+        sweep.context.book.let_go(now);
         sweep.context.book.tick(&sweep.tag, now);
         let look = sweep.ask_what_is_due(now);
         tokio::select! {

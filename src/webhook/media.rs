@@ -3,6 +3,7 @@
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use gslb_provider_webhook::protocol::MEDIA_TYPE;
+use gslb_provider_webhook::protocol::media::is_ours;
 
 /// A request in a form that this version does not speak, with its status and a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,19 +36,6 @@ pub(super) fn is_sent(headers: &HeaderMap) -> Result<(), WrongMedia> {
 fn values(headers: &HeaderMap, name: axum::http::HeaderName) -> Vec<String> {
     let values = headers.get_all(name).iter();
     values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
-}
-
-/// Type and version, however they are spaced; other parameters, such as a quality, say nothing.
-fn is_ours(media: &str) -> bool {
-    let parts = |media: &str| -> (String, Option<String>) {
-        let mut parts = media.split(';').map(|part| part.trim().to_ascii_lowercase());
-        let kind = parts.next().unwrap_or_default();
-        let version = parts.find_map(|part| {
-            part.strip_prefix("version=").map(|version| version.trim_matches('"').to_owned())
-        });
-        (kind, version)
-    };
-    parts(media) == parts(MEDIA_TYPE)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod bad_input;
 mod delegation;
 mod discovery;
 mod dns;
+mod dns_endpoint_kind;
 mod embedded;
 mod exposed;
 mod external_dns;

@@ -119,6 +119,30 @@ async fn hosts_are_known_although_no_status_could_tell_them() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn hosts_are_known_over_a_restart_although_no_status_could_tell_them() {
+    for ready in [true, false] {
+        let cluster = served().await;
+        cluster.api.apply_object(slice("app", ready)).unwrap();
+        cluster.api.faults().inject(Fault {
+            matcher: statuses("gslbs"),
+            failure: Failure::status(403),
+            times: None,
+        });
+        let running = cluster.run();
+        cluster.publishes("app", if ready { &BOTH } else { &[] }).await;
+        cluster.settle().await;
+        running.kill().await;
+        cluster.api.delete("networking.k8s.io/v1", "Ingress", "web", "app").unwrap();
+        let _running = cluster.run();
+        cluster.publishes("app", &[]).await;
+        cluster.settle().await;
+        let object = cluster.api.get("externaldns.k8s.io/v1alpha1", "DNSEndpoint", "web", "app").unwrap();
+        let hosts = object["metadata"]["annotations"]["gslb-bridge.io/hosts"].as_str().unwrap();
+        assert_eq!(hosts, json!({HOST: {"answer": "NoData", "ttl": 30}}).to_string(), "{ready}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_status_of_a_deleted_gslb_is_not_written_to_the_next_one_of_its_name() {
     let cluster = served().await;
     let _running = cluster.run();
@@ -155,6 +179,28 @@ async fn a_hanging_call_about_events_or_status_delays_no_delegation() {
         .await;
         assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn conditions_of_others_stay_and_cost_no_write() {
+    let cluster = served().await;
+    let _running = cluster.run();
+    cluster.tells("app", "Ready", "True", "Ready").await;
+    let audited = json!({"type": "example.com/Audited", "status": "True", "reason": "Audited", "message": "",
+        "lastTransitionTime": "2026-01-02T03:04:05Z"});
+    let mut object = gslb("app", round_robin());
+    object["status"] = json!({"conditions": [audited]});
+    cluster.api.apply_object(object).unwrap();
+    cluster.settle().await;
+    pass(60).await;
+    assert_eq!(cluster.writes(), []);
+    cluster.api.apply_object(slice("app", false)).unwrap();
+    cluster.tells("app", "Serving", "False", "NoHealthySite").await;
+    cluster.api.apply_object(slice("app", true)).unwrap();
+    cluster.tells("app", "Serving", "True", "Strategy").await;
+    cluster.settle().await;
+    let conditions = cluster.gslb("app")["status"]["conditions"].as_array().unwrap().clone();
+    assert!(conditions.contains(&audited), "{conditions:?}");
 }
 
 /// As behind an admission webhook for one namespace that does not answer.

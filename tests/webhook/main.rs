@@ -4,5 +4,6 @@
 
 mod books;
 mod changes;
+mod client;
 mod protocol;
 mod world;

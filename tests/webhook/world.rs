@@ -73,6 +73,13 @@ impl Stage {
         Self { router, ..self }
     }
 
+    /// Another webhook at the same grid.
+    pub(crate) fn owned_by(self, owner: &str) -> Self {
+        let settings = resolve(&[("WEBHOOK_OWNER", owner)]);
+        let router = webhook(&settings, &self.api, &self.server, &self.tls, &self.clock).router();
+        Self { router, settings, ..self }
+    }
+
     pub(crate) fn advance(&self, seconds: i64) {
         self.clock.fetch_add(seconds, Ordering::SeqCst);
     }

@@ -83,6 +83,19 @@ fn a_locked_delegation_is_skipped_and_says_by_whom() {
 }
 
 #[test]
+fn a_delegation_that_is_somebody_elses_is_skipped_and_says_whose() {
+    let why = "the TXT record ns-cloud.example.com names the owner other".to_owned();
+    let observed = seen_with(&[(EU, &["192.0.2.53"])], Obstacle::ForeignClaim { why: why.clone() });
+    for desired in [wants(&["192.0.2.54"]), withdraws()] {
+        let plan = planned(&desired, &observed);
+        let skip = Skip::ForeignClaim { zone: name(ZONE), why: why.clone() };
+        assert_eq!((plan.changes, plan.skipped[0].reason()), (vec![], "ForeignClaim"));
+        assert_eq!(plan.skipped, [skip]);
+    }
+    assert_eq!(planned(&wants(&["192.0.2.53"]), &observed).skipped, []);
+}
+
+#[test]
 fn a_lock_is_no_matter_while_nothing_has_to_change() {
     let observed = seen_with(&[(EU, &["192.0.2.53"])], Obstacle::Locked { by: None });
     assert_eq!(planned(&wants(&["192.0.2.53"]), &observed).skipped, []);
@@ -133,7 +146,7 @@ fn a_delegation_of_the_fleet_alone_gets_its_first_ttl_with_the_entry_or_without(
 fn a_ttl_that_another_cluster_or_an_earlier_run_gave_first_is_not_given_again() {
     let found = ObservedDelegation { takes_first_ttl: false, ..with_ttl(None, &[(EU, &["192.0.2.53"])]) };
     let plan = planned(&wants(&["192.0.2.53"]), &Presence::Present(found));
-    assert_eq!((plan.changes, plan.findings), (vec![], vec![ttl_differs("inherited from its grid")]));
+    assert_eq!((plan.changes, plan.findings), (vec![], vec![ttl_differs("inherited from its provider")]));
 }
 
 #[test]
@@ -147,7 +160,7 @@ fn a_ttl_that_somebody_set_or_took_away_again_is_reported_and_left() {
     let first = planned(&desired, &inherited);
     let history = History::default().wrote(&eu(), &first.changes[0], at(0));
     let again = plan(&desired, &inherited, &history, at(1));
-    assert_eq!((again.changes, again.findings), (vec![], vec![ttl_differs("inherited from its grid")]));
+    assert_eq!((again.changes, again.findings), (vec![], vec![ttl_differs("inherited from its provider")]));
 }
 
 #[test]
@@ -157,7 +170,7 @@ fn a_ttl_is_not_set_for_others_nor_where_somebody_holds_the_object() {
     let others = planned(&desired, &Presence::Present(with_ttl(None, &[own, (FOREIGN, &["203.0.113.53"])])));
     assert_eq!(
         (others.changes, others.findings[1].clone()),
-        (vec![], ttl_differs("inherited from its grid"))
+        (vec![], ttl_differs("inherited from its provider"))
     );
     for obstacle in [Obstacle::Locked { by: None }, Obstacle::NsGroup { name: "dmz".into() }] {
         let mut found = with_ttl(None, &[own]);

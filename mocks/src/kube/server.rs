@@ -219,6 +219,28 @@ impl ApiServer {
         })
     }
 
+    /// Replaces an object's status, as a client of that subresource would.
+    ///
+    /// # Errors
+    ///
+    /// What a client would be refused with: a conflict too, if `object` is an older state.
+    pub fn put_status(&self, object: Value) -> Result<Value, Refused> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
+        self.with_store(|store| {
+            let kind = store.registry.of(&api_version, &kind).filter(|kind| kind.status);
+            let kind = kind.ok_or_else(ApiError::unknown_path)?;
+            let key = Key::new(object::namespace(&object), object::name(&object));
+            let before = store.get(&kind, &key).ok_or_else(ApiError::unknown_path)?.value();
+            let mut write = direct_write(&kind, key, false);
+            write.status_only = true;
+            write.writer.subresource = "status".into();
+            let mut written = store.update(&write, &before, object, Ownership::Record)?;
+            from_stored(&kind, &mut written.value);
+            Ok(written.value)
+        })
+    }
+
     /// An object by `apiVersion`, kind, namespace (empty for cluster-wide kinds) and name.
     pub fn get(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Option<Value> {
         self.with_store(|store| {

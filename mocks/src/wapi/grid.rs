@@ -4,15 +4,16 @@ use super::access::Access;
 use super::account::{Account, Lockout, Rules};
 use super::admin::{Admin, Delegation};
 use super::admins;
-use super::dns::{DnsServer, DnsSockets};
 use super::error::WapiError;
 use super::fault::Faults;
 use super::journal::Journal;
 use super::listen::{self, HttpServer};
+use super::served::ServedView;
 use super::state::{RestartMode, State};
 use super::store::Store;
 use super::tls::SimulatorTls;
 use super::turns::Turns;
+use crate::dns::{self, DnsServer, DnsSockets};
 use serde_json::json;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -70,7 +71,7 @@ impl Grid {
 
     /// Answers DNS for the zones of a view until the server is dropped. Needs a Tokio runtime.
     pub fn serve_dns_view(&self, view: &str, sockets: DnsSockets) -> DnsServer {
-        super::dns::serve(Arc::clone(&self.shared), view.to_owned(), sockets)
+        dns::serve(Arc::new(ServedView::new(Arc::clone(&self.shared), view)), sockets)
     }
 
     /// The faults in force.

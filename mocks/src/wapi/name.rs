@@ -2,6 +2,8 @@
 
 use super::error::WapiError;
 
+pub(crate) use crate::dns::name::{is_below, is_within};
+
 /// Brings a name into stored form, or says why the grid refuses it.
 pub(crate) fn normalise(name: &str) -> Result<String, WapiError> {
     if name.trim() != name {
@@ -20,16 +22,6 @@ pub(crate) fn normalise(name: &str) -> Result<String, WapiError> {
         ));
     }
     Ok(name.to_lowercase())
-}
-
-/// Whether `name` is `zone` or lies below it.
-pub(crate) fn is_within(name: &str, zone: &str) -> bool {
-    name == zone || is_below(name, zone)
-}
-
-/// Whether `name` lies strictly below `zone`.
-pub(crate) fn is_below(name: &str, zone: &str) -> bool {
-    name.len() > zone.len() && name.ends_with(zone) && name[..name.len() - zone.len()].ends_with('.')
 }
 
 /// The part of `name` above `zone`: empty at the apex.
@@ -73,13 +65,6 @@ mod tests {
         assert!(normalise(&name(61)).is_ok());
         assert!(matches!(normalise(&name(62)), Err(WapiError::Conflict(_))));
         assert!(matches!(normalise(&"a".repeat(64)), Err(WapiError::Data(_))));
-    }
-
-    #[test]
-    fn below_is_decided_by_labels_not_by_letters() {
-        assert!(is_below("a.example.com", "example.com"));
-        assert!(!is_below("badexample.com", "example.com"));
-        assert!(!is_below("example.com", "example.com"));
     }
 
     #[test]

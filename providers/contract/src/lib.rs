@@ -2,7 +2,7 @@
 //!
 //! [`provider`] has the two traits: who holds an [`Observe`] cannot write, and only an
 //! [`ApprovedChange`](gslb_core::limits::ApprovedChange) can be applied. [`error`] has one variant for each thing
-//! that a caller does differently. [`sets`] is for backends that hold any records. [`finding`] is what a look at a backend tells people. [`battery`] is the test suite
+//! that a caller does differently. [`sets`] is for backends that hold any records. [`finding`] is what a look at a backend tells people. [`retry_after`] reads a backend's hint. [`battery`] is the test suite
 //! that every adapter passes, [`record_battery`] that of those that hold the records of hosts.
 
 pub mod battery;
@@ -10,6 +10,7 @@ pub mod error;
 pub mod finding;
 pub mod provider;
 pub mod record_battery;
+pub mod retry_after;
 pub mod sets;
 
 pub use error::{ProviderError, Retry};

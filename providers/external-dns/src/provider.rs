@@ -150,7 +150,7 @@ impl ExternalDns {
             },
             404 => ProviderError::Misconfigured {
                 text: format!(
-                    "the Kubernetes API has no kind DNSEndpoint of {}; install its definition (gslb-bridge crds prints it)",
+                    "the Kubernetes API has no kind DNSEndpoint of {}; install its definition (gslb-bridge crds prints it), or, where the one that is installed has other versions only, one that serves this version",
                     DnsEndpoint::api_version(&())
                 ),
             },

@@ -3,15 +3,14 @@
 
 use std::time::Duration;
 
-use gslb_provider_contract::ProviderError;
 use gslb_provider_contract::error::BoxError;
+use gslb_provider_contract::{ProviderError, retry_after};
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::retry_after;
 use crate::secrets::Secrets;
 use crate::session::cookie_of;
 use crate::settings::GridAddress;

@@ -31,7 +31,6 @@ mod paging;
 pub mod provider;
 pub mod recording;
 mod records;
-mod retry_after;
 mod revision;
 mod secrets;
 mod service;

@@ -15,10 +15,12 @@ use crate::metrics::Metrics;
 use crate::providers::Providers;
 use crate::provision;
 
-/// What is said where no grid is configured. That is no fault.
-pub(super) fn without_grid(settings: &Settings) -> Option<Finding> {
+/// What is said where nothing is configured that could be looked at. That is no fault.
+pub(super) fn without_provider(settings: &Settings) -> Option<Finding> {
     let found = match settings.provider {
-        ProviderChoice::Infoblox(_) | ProviderChoice::Listed(_) => return None,
+        ProviderChoice::Infoblox(_) | ProviderChoice::Listed(_) | ProviderChoice::Webhook(_) => {
+            return None;
+        }
         ProviderChoice::None => {
             "no grid is configured (INFOBLOX_GRID_HOST is not set), so none was looked at: delegations are kept by hand"
         }

@@ -8,6 +8,7 @@ use super::children::Role;
 use super::fault::Injection;
 use super::grid::SimulatedGrid;
 use super::kill;
+use super::parent::Parent;
 use super::timeline::Happening;
 use super::topology::Site;
 use super::world::World;
@@ -55,6 +56,7 @@ fn happening(injection: Injection, text: String) -> Happening {
 }
 
 async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report> {
+    injection.fits(world.parent.provider()).map_err(anyhow::Error::msg)?;
     Ok(match injection {
         Injection::AppDown { cluster } => {
             world.cluster(cluster).set_ready(false)?;
@@ -93,8 +95,16 @@ async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report
         | Injection::WapiSlow
         | Injection::WapiLocked
         | Injection::WapiApproval
-        | Injection::WapiMasterMoved
-        | Injection::Clear => at_grid(&world.grid, injection)?,
+        | Injection::WapiMasterMoved => at_grid(world.parent.grid()?, injection)?,
+        Injection::Clear => clear(world)?,
+        Injection::ExternalDnsDown { cluster } => {
+            world.parent.external_dns()?.stop(cluster);
+            Report::said(format!("both external-dns of {cluster} are down"))
+        }
+        Injection::ExternalDnsUp { cluster } => {
+            world.parent.external_dns()?.run(cluster);
+            Report::said(format!("both external-dns of {cluster} are up"))
+        }
         Injection::KillController { cluster, at } => kill::run(world, cluster, at).await?.report()?,
     })
 }
@@ -102,6 +112,9 @@ async fn carry_out(world: &World, injection: Injection) -> anyhow::Result<Report
 async fn cluster_down(world: &World, cluster: Site) -> Report {
     for role in Role::ALL {
         world.process(cluster, role).stop().await;
+    }
+    if let Parent::ExternalDns(all) = &world.parent {
+        all.stop(cluster);
     }
     Report::said(format!("both daemons of {cluster} are down"))
 }
@@ -111,10 +124,26 @@ async fn cluster_up(world: &World, cluster: Site) -> Report {
         world.process(cluster, role).resume().await;
         world.process(cluster, role).running().await;
     }
+    if let Parent::ExternalDns(all) = &world.parent {
+        all.run(cluster);
+    }
     Report::said(format!("both daemons of {cluster} are up"))
 }
 
-/// A fault of the grid, or their end.
+fn clear(world: &World) -> anyhow::Result<Report> {
+    Ok(Report::said(match &world.parent {
+        Parent::Grid(grid) => {
+            grid.clear()?;
+            "the grid is well"
+        }
+        Parent::ExternalDns(all) => {
+            Site::ALL.into_iter().for_each(|site| all.run(site));
+            "every external-dns runs"
+        }
+    }))
+}
+
+/// A fault of the grid.
 fn at_grid(grid: &SimulatedGrid, injection: Injection) -> anyhow::Result<Report> {
     let (fault, text) = match injection {
         Injection::Wapi503 => (Fault::Unavailable, "the grid is unavailable (503)"),
@@ -139,11 +168,7 @@ fn at_grid(grid: &SimulatedGrid, injection: Injection) -> anyhow::Result<Report>
             let text = format!("the delegation lost {HELD}, and what the daemons write needs approval");
             return Ok(Report::said(text));
         }
-        // `clear`; nothing that is not about the grid comes here.
-        _ => {
-            grid.clear()?;
-            return Ok(Report::said("the grid is well"));
-        }
+        _ => anyhow::bail!("`{injection}` is no fault of a grid"),
     };
     grid.inject(fault)?;
     Ok(Report::said(text))

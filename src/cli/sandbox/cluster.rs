@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use gslb_core::delegation::object_name;
 use gslb_crds::Gslb;
 use gslb_mocks::Trap;
 use gslb_mocks::kube::{ApiServer, Matcher, Refused, Running};
@@ -11,7 +12,9 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 
 use super::objects::{self, APPLICATION, Strategy};
-use super::topology::{NAMESPACE, PARENT, Site};
+use super::topology::{NAMESPACE, OWN_NAMESPACE, PARENT, Site, ZONE, name};
+
+const DNS_ENDPOINT: &str = "externaldns.k8s.io/v1alpha1";
 
 /// A cluster's API, served until this is dropped.
 #[derive(Debug)]
@@ -39,6 +42,11 @@ impl Cluster {
         let listener = TcpListener::bind((PARENT, 0)).await.context("no port is free for an API server")?;
         let running = api.serve(listener).context("an API server cannot listen")?;
         Ok(Self { site, api, running })
+    }
+
+    /// The API, for whoever else works in the cluster.
+    pub(super) fn api(&self) -> ApiServer {
+        self.api.clone()
     }
 
     pub(super) fn url(&self) -> String {
@@ -101,6 +109,67 @@ impl Cluster {
     /// Catches the next intent that the change log stores.
     pub(super) fn trap_intent(&self) -> Trap {
         self.api.faults().trap(Matcher::new("create", "gslb-bridge.io", "providerchanges"))
+    }
+}
+
+/// With external-dns: the DNSEndpoint that holds the zone's delegation.
+impl Cluster {
+    fn delegation(&self) -> Value {
+        let name = object_name(&name(ZONE));
+        self.api.get(DNS_ENDPOINT, "DNSEndpoint", OWN_NAMESPACE, &name).unwrap_or_default()
+    }
+
+    /// Takes this cluster's name server out, as somebody would by hand. Gives the object's generation since.
+    ///
+    /// # Errors
+    /// It is not there, or the API refuses.
+    pub(super) fn remove_from_delegation(&self) -> anyhow::Result<u64> {
+        anyhow::ensure!(self.is_in_delegation(), "the DNSEndpoint of {} does not name its server", self.site);
+        let server = self.site.name_server().to_string();
+        let mut object = self.delegation();
+        if let Some(endpoints) = object["spec"]["endpoints"].as_array_mut() {
+            endpoints.retain(|endpoint| endpoint["dnsName"] != server);
+            for targets in endpoints.iter_mut().filter_map(|endpoint| endpoint["targets"].as_array_mut()) {
+                targets.retain(|target| *target != server);
+            }
+        }
+        let edited = self.api.put_object(object)?;
+        edited["metadata"]["generation"].as_u64().context("the DNSEndpoint has no generation")
+    }
+
+    /// Whether this cluster's name server is named with an address.
+    pub(super) fn is_in_delegation(&self) -> bool {
+        let server = self.site.name_server().to_string();
+        let object = self.delegation();
+        let endpoints = object["spec"]["endpoints"].as_array().into_iter().flatten();
+        let mut targets = endpoints.clone().filter_map(|endpoint| endpoint["targets"].as_array()).flatten();
+        targets.any(|target| *target == server)
+            && endpoints.clone().any(|endpoint| endpoint["dnsName"] == server)
+    }
+
+    /// Counts the edits of the DNSEndpoint.
+    pub(super) fn delegation_generation(&self) -> u64 {
+        self.delegation()["metadata"]["generation"].as_u64().unwrap_or_default()
+    }
+
+    /// Catches the next write of the DNSEndpoint.
+    pub(super) fn trap_delegation(&self) -> Trap {
+        let matcher = Matcher::new("patch", "externaldns.k8s.io", "dnsendpoints");
+        self.api.faults().trap(Matcher { namespace: Some(OWN_NAMESPACE.to_owned()), ..matcher })
+    }
+
+    /// All requests to the API so far.
+    pub(super) fn requests(&self) -> u64 {
+        self.api.journal().total()
+    }
+
+    /// Whether somebody read the DNSEndpoint since so many requests.
+    pub(super) fn read_delegation_since(&self, requests: u64) -> bool {
+        let fresh = self.requests().saturating_sub(requests);
+        let name = object_name(&name(ZONE));
+        let entries = self.api.journal().entries();
+        let fresh = entries.iter().rev().take(usize::try_from(fresh).unwrap_or(usize::MAX));
+        fresh.into_iter().any(|entry| entry.verb == "get" && entry.name == name)
     }
 }
 

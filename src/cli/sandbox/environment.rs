@@ -17,7 +17,8 @@ const INHERITED: [&str; 6] =
 pub(super) struct Surroundings<'a> {
     pub(super) folder: &'a Path,
     pub(super) ports: &'a Ports,
-    pub(super) grid: &'a Files,
+    /// Nothing if external-dns is the provider.
+    pub(super) grid: Option<&'a Files>,
     pub(super) mode: Mode,
 }
 
@@ -88,12 +89,16 @@ impl Surroundings<'_> {
         set("PEER_SWEEP_SECONDS", "1".to_owned());
         set("DNS_SOURCE_ADDRESS", site.dns().to_string());
         set("CHANGE_LOG_FILE", path(&change_log_in(self.folder, site)));
+        let Some(grid) = self.grid else {
+            set("EXTDNS_ENABLED", "true".to_owned());
+            return;
+        };
         set("INFOBLOX_GRID_HOST", PARENT.to_string());
         set("INFOBLOX_WAPI_PORT", self.ports.wapi_of(site).to_string());
         set("INFOBLOX_WAPI_VERSION", VERSION.to_owned());
-        set("INFOBLOX_WAPI_USERNAME_FILE", path(&self.grid.username));
-        set("INFOBLOX_WAPI_PASSWORD_FILE", path(&self.grid.password));
-        set("INFOBLOX_CA_FILE", path(&self.grid.ca));
+        set("INFOBLOX_WAPI_USERNAME_FILE", path(&grid.username));
+        set("INFOBLOX_WAPI_PASSWORD_FILE", path(&grid.password));
+        set("INFOBLOX_CA_FILE", path(&grid.ca));
         set("INFOBLOX_DNS_VIEW", VIEW.to_owned());
         // On a cut link nothing answers; the default of 20 s would make every trial of that last. A killed
         // controller's request is waited for as long, too.
@@ -150,7 +155,7 @@ mod tests {
         let ports = Ports { dns: 1053, wapi, application: 8080, private };
         let grid = Files { ca: file("ca"), username: file("user"), password: file("password") };
         let mode = Mode::Delegation;
-        let around = Surroundings { folder: folder.path(), ports: &ports, grid: &grid, mode };
+        let around = Surroundings { folder: folder.path(), ports: &ports, grid: Some(&grid), mode };
         let environment = around.of(Site::Us, Role::Controller);
         let settings = Settings::resolve(&RawConfig::read(|name| environment.get(name).cloned())).unwrap();
         assert_eq!(settings.geo_tag.as_str(), "us");
@@ -159,5 +164,11 @@ mod tests {
         assert_eq!(environment["INFOBLOX_GRID_HOST"], "127.0.0.1", "no address of a cluster's DNS server");
         assert_eq!(environment["INFOBLOX_WAPI_PORT"], "2443", "the way of the site itself");
         assert_eq!(settings.warnings.len(), 0, "{:?}", settings.warnings);
+
+        let around = Surroundings { grid: None, ..around };
+        let environment = around.of(Site::Us, Role::Controller);
+        let settings = Settings::resolve(&RawConfig::read(|name| environment.get(name).cloned())).unwrap();
+        assert_eq!(settings.provider.name(), "external-dns");
+        assert!(environment.keys().all(|name| !name.starts_with("INFOBLOX_")), "{environment:?}");
     }
 }

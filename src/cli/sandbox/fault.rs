@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::topology::Site;
+use super::topology::{Provider, Site};
 
 /// One injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
@@ -19,12 +19,12 @@ pub(super) enum Injection {
         /// Cluster
         cluster: Site,
     },
-    /// Both daemons of a cluster are killed and stay down.
+    /// Both daemons of a cluster are killed and stay down, its external-dns too.
     ClusterDown {
         /// Cluster
         cluster: Site,
     },
-    /// Both daemons of a cluster start again.
+    /// Both daemons of a cluster start again, its external-dns too.
     ClusterUp {
         /// Cluster
         cluster: Site,
@@ -49,6 +49,16 @@ pub(super) enum Injection {
         /// Cluster
         cluster: Site,
     },
+    /// Both external-dns of a cluster end and stay away.
+    ExternalDnsDown {
+        /// Cluster
+        cluster: Site,
+    },
+    /// Both external-dns of a cluster start again.
+    ExternalDnsUp {
+        /// Cluster
+        cluster: Site,
+    },
     /// The grid's password changes, and nobody tells the daemons; replaces its fault before.
     #[command(name = "wapi-401")]
     Wapi401,
@@ -66,10 +76,11 @@ pub(super) enum Injection {
     WapiApproval,
     /// The grid's master moves away: at its address a candidate refers to another one; replaces its fault before.
     WapiMasterMoved,
-    /// All faults of the grid end: its lock too, what waits is approved, and the daemons get the right password.
+    /// All faults of the grid end: its lock too, what waits is approved, and the daemons get the right password. Without
+    /// a grid: every external-dns runs.
     Clear,
-    /// Somebody removes a cluster's name server from the delegation; the cluster's controller, which puts it back, is
-    /// killed at an exact point of that, and starts again.
+    /// Somebody removes a cluster's name server from the delegation, with external-dns from the cluster's DNSEndpoint; the
+    /// cluster's controller, which puts it back, is killed at an exact point of that, and starts again.
     KillController {
         /// Cluster
         cluster: Site,
@@ -84,7 +95,7 @@ pub(super) enum Injection {
 pub(super) enum KillPoint {
     /// The change log has the intent, and the controller does not know it yet.
     AfterIntent,
-    /// The grid has the change, and the controller does not know it yet.
+    /// The grid, or the DNSEndpoint, has the change, and the controller does not know it yet.
     AfterWrite,
 }
 
@@ -121,6 +132,8 @@ impl Injection {
             Self::DnsUp { cluster } => vec!["dns-up", cluster.tag()],
             Self::Isolate { cluster } => vec!["isolate", cluster.tag()],
             Self::Rejoin { cluster } => vec!["rejoin", cluster.tag()],
+            Self::ExternalDnsDown { cluster } => vec!["external-dns-down", cluster.tag()],
+            Self::ExternalDnsUp { cluster } => vec!["external-dns-up", cluster.tag()],
             Self::Wapi401 => vec!["wapi-401"],
             Self::Wapi503 => vec!["wapi-503"],
             Self::WapiHtml => vec!["wapi-html"],
@@ -146,6 +159,8 @@ impl Injection {
             | Self::DnsUp { cluster }
             | Self::Isolate { cluster }
             | Self::Rejoin { cluster }
+            | Self::ExternalDnsDown { cluster }
+            | Self::ExternalDnsUp { cluster }
             | Self::KillController { cluster, .. } => Some(cluster),
             Self::Wapi401
             | Self::Wapi503
@@ -156,6 +171,45 @@ impl Injection {
             | Self::WapiMasterMoved
             | Self::Clear => None,
         }
+    }
+}
+
+impl Injection {
+    /// Whether it means anything with a provider.
+    ///
+    /// # Errors
+    /// It is about the other one; the text says what to do.
+    pub(super) fn fits(self, provider: Provider) -> Result<(), String> {
+        let needed = match self {
+            Self::AppDown { .. }
+            | Self::AppUp { .. }
+            | Self::ClusterDown { .. }
+            | Self::ClusterUp { .. }
+            | Self::DnsDown { .. }
+            | Self::DnsUp { .. }
+            | Self::Isolate { .. }
+            | Self::Rejoin { .. }
+            | Self::Clear
+            | Self::KillController { .. } => return Ok(()),
+            Self::ExternalDnsDown { .. } | Self::ExternalDnsUp { .. } => Provider::ExternalDns,
+            Self::Wapi401
+            | Self::Wapi503
+            | Self::WapiHtml
+            | Self::WapiSlow
+            | Self::WapiLocked
+            | Self::WapiApproval
+            | Self::WapiMasterMoved => Provider::Infoblox,
+        };
+        if needed == provider {
+            return Ok(());
+        }
+        let (missing, instead) = match needed {
+            Provider::Infoblox => ("grid", "external-dns-down"),
+            Provider::ExternalDns => ("external-dns", "wapi-503"),
+        };
+        Err(format!(
+            "`{self}` needs a sandbox with --provider {needed}: this one has --provider {provider}, so there is no {missing}; start another one, or inject for example {instead}"
+        ))
     }
 }
 
@@ -191,6 +245,8 @@ mod tests {
             Injection::DnsUp { cluster: eu },
             Injection::Isolate { cluster: eu },
             Injection::Rejoin { cluster: eu },
+            Injection::ExternalDnsDown { cluster: eu },
+            Injection::ExternalDnsUp { cluster: eu },
             Injection::Wapi401,
             Injection::Wapi503,
             Injection::WapiHtml,
@@ -204,6 +260,18 @@ mod tests {
         ];
         for injection in all {
             assert_eq!(Injection::parse(&injection.words()), Ok(injection));
+        }
+    }
+
+    #[test]
+    fn a_fault_of_what_is_not_there_is_refused_with_a_sentence() {
+        let sentence = "`wapi-503` needs a sandbox with --provider infoblox: this one has --provider external-dns, so there is no grid; start another one, or inject for example external-dns-down";
+        assert_eq!(Injection::Wapi503.fits(Provider::ExternalDns), Err(sentence.to_owned()));
+        let down = Injection::ExternalDnsDown { cluster: Site::Eu };
+        let sentence = "`external-dns-down eu` needs a sandbox with --provider external-dns: this one has --provider infoblox, so there is no external-dns; start another one, or inject for example wapi-503";
+        assert_eq!(down.fits(Provider::Infoblox), Err(sentence.to_owned()));
+        for provider in [Provider::Infoblox, Provider::ExternalDns] {
+            assert_eq!(Injection::Clear.fits(provider), Ok(()));
         }
     }
 

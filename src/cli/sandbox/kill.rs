@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use gslb_mocks::wapi::Entry;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::apply::Report;
 use super::children::Role;
+use super::entry::Entry;
 use super::fault::KillPoint;
-use super::grid::site_of;
-use super::topology::{Mode, Site};
+use super::topology::{Mode, Provider, Site};
 use super::world::World;
 
 /// Within this time the controller must notice that its entry is gone: twice its ZoneDelegation period of 5 s,
@@ -20,7 +19,9 @@ const NOTICE: Duration = Duration::from_secs(20);
 /// Within this time after its death all must be right again: the restart, the wait for a request that may be under way
 /// (its time-out of 5 s and some), one period, the grid's restart.
 const RECOVERY: Duration = Duration::from_secs(40);
-/// How long to wait for one more look of the controller at the grid, which must not lead to a write.
+/// The same with external-dns: an API server may work on a request for a minute.
+const RECOVERY_AT_API: Duration = Duration::from_secs(95);
+/// How long to wait for one more look of the controller at its entry, which must not lead to a write.
 const SECOND_LOOK: Duration = Duration::from_secs(12);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -31,7 +32,7 @@ pub(super) struct Outcome {
     at: KillPoint,
     /// Before and after.
     pids: (Option<u32>, Option<u32>),
-    /// Writes of the site that changed the grid, since its entry was removed.
+    /// Writes of the site that changed something, since its entry was removed.
     effective_writes: usize,
     entry_is_back: bool,
     /// The change log since then: number and result.
@@ -52,53 +53,51 @@ pub(super) async fn run(world: &World, site: Site, at: KillPoint) -> anyhow::Res
     let cluster = world.cluster(site);
     let controller = world.process(site, Role::Controller);
     let known = cluster.changes();
-    let mark = world.grid.mark();
+    let entry = Entry { world, site };
     let mut trap = match at {
         KillPoint::AfterIntent => cluster.trap_intent(),
-        KillPoint::AfterWrite => world.grid.trap_write(site),
+        KillPoint::AfterWrite => entry.trap_write(),
     };
-    world.grid.remove_by_hand(site)?;
+    let removed = entry.remove_by_hand()?;
     let sprung = timeout(NOTICE, trap.sprung()).await;
     let sprung = sprung.with_context(|| format!("the controller of {site} does not put its entry back"))?;
     anyhow::ensure!(sprung, "somebody else cleared the faults");
     let before = controller.pid();
     controller.kill().await;
     let after = controller.running().await;
-    timeout(RECOVERY, recovered(world, site)).await.unwrap_or_default();
-    let mark_after = world.grid.mark();
-    timeout(SECOND_LOOK, looked_again(world, site, mark_after)).await.unwrap_or_default();
+    let patience = match world.parent.provider() {
+        Provider::Infoblox => RECOVERY,
+        Provider::ExternalDns => RECOVERY_AT_API,
+    };
+    timeout(patience, recovered(&entry)).await.unwrap_or_default();
+    let now = entry.requests();
+    timeout(SECOND_LOOK, looked_again(&entry, now)).await.unwrap_or_default();
     let since = cluster.changes().into_iter().filter(|(name, _)| !known.contains_key(name));
     Ok(Outcome {
         site,
         at,
         pids: (before, after),
-        effective_writes: world.grid.since(mark).iter().filter(|entry| is_write_of(entry, site)).count(),
-        entry_is_back: world.grid.delegated().contains(&site),
+        effective_writes: entry.writes_since(removed),
+        entry_is_back: entry.is_there(),
         changes: since.map(|(name, change)| (name, change.result)).collect(),
         took: start.elapsed(),
     })
 }
 
-/// The entry stands in the grid again, and the change log knows what came of every change.
-async fn recovered(world: &World, site: Site) {
-    let settled = || world.cluster(site).changes().values().all(|change| is_settled(&change.result));
-    while !(world.grid.delegated().contains(&site) && settled()) {
+/// The entry is there again, and the change log knows what came of every change.
+async fn recovered(entry: &Entry<'_>) {
+    let cluster = entry.world.cluster(entry.site);
+    let settled = || cluster.changes().values().all(|change| is_settled(&change.result));
+    while !(entry.is_there() && settled()) {
         sleep(PAUSE).await;
     }
 }
 
-/// The controller has read the zone since.
-async fn looked_again(world: &World, site: Site, mark: u64) {
-    let read = |entry: &Entry| {
-        site_of(entry) == Some(site) && entry.method == "GET" && entry.uri.contains("zone_delegated")
-    };
-    while !world.grid.since(mark).iter().any(read) {
+/// The controller has read its entry since.
+async fn looked_again(entry: &Entry<'_>, requests: u64) {
+    while !entry.was_read_since(requests) {
         sleep(PAUSE).await;
     }
-}
-
-fn is_write_of(entry: &Entry, site: Site) -> bool {
-    entry.effective && site_of(entry) == Some(site)
 }
 
 fn is_settled(result: &str) -> bool {

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use anyhow::Context;
 use tokio::net::{TcpListener, UdpSocket};
 
-use super::topology::{PARENT, Ports, PrivatePorts, Site};
+use super::topology::{PARENT, Ports, PrivatePorts, Provider, Site};
 
 /// Tries to find a port that is free on several addresses at once; one nearly always does.
 const TRIES: usize = 64;
@@ -26,17 +26,40 @@ pub(super) struct Pair {
 pub(super) struct Sockets {
     pub(super) parent_dns: Pair,
     pub(super) dns: BTreeMap<Site, Pair>,
-    pub(super) grid: TcpListener,
-    /// Each site's own way to the grid, at the grid's address.
-    pub(super) wapi: BTreeMap<Site, TcpListener>,
+    /// Nothing if there is no grid.
+    pub(super) grid: Option<GridSockets>,
     pub(super) applications: BTreeMap<Site, TcpListener>,
+}
+
+/// Of a grid, all at its address.
+#[derive(Debug)]
+pub(super) struct GridSockets {
+    /// Its own.
+    pub(super) own: TcpListener,
+    /// Each site's way to it.
+    pub(super) ways: BTreeMap<Site, TcpListener>,
+}
+
+impl GridSockets {
+    async fn bind() -> anyhow::Result<Self> {
+        let own = one(PARENT).await.context("no port is free for the grid")?;
+        let mut ways = BTreeMap::new();
+        for site in Site::ALL {
+            ways.insert(site, one(PARENT).await.context("no port is free for a way to the grid")?);
+        }
+        Ok(Self { own, ways })
+    }
+
+    fn ports(&self) -> io::Result<BTreeMap<Site, u16>> {
+        self.ways.iter().map(|(site, way)| Ok((*site, way.local_addr()?.port()))).collect()
+    }
 }
 
 /// Binds everything; `dns_port` 0 picks a free one.
 ///
 /// # Errors
 /// An address is not local, or the wanted port is taken or privileged.
-pub(super) async fn bind(dns_port: u16) -> anyhow::Result<(Ports, Sockets)> {
+pub(super) async fn bind(dns_port: u16, provider: Provider) -> anyhow::Result<(Ports, Sockets)> {
     let servers: Vec<Ipv4Addr> = Site::ALL.map(Site::dns).into_iter().collect();
     let targets: Vec<Ipv4Addr> = Site::ALL.map(Site::target).into_iter().collect();
     check_local(servers.iter().chain(&targets)).await?;
@@ -45,11 +68,10 @@ pub(super) async fn bind(dns_port: u16) -> anyhow::Result<(Ports, Sockets)> {
         0 => "no port is free for DNS on all addresses".to_owned(),
         port => format!("port {port} cannot be used for DNS on {}", listed(&everyone)),
     })?;
-    let grid = one(PARENT).await.context("no port is free for the grid")?;
-    let mut ways = BTreeMap::new();
-    for site in Site::ALL {
-        ways.insert(site, one(PARENT).await.context("no port is free for a way to the grid")?);
-    }
+    let grid = match provider {
+        Provider::Infoblox => Some(GridSockets::bind().await?),
+        Provider::ExternalDns => None,
+    };
     let applications = match shared(&targets, HTTP, listener).await {
         Ok(listeners) => listeners,
         // Privileged, or taken by another sandbox.
@@ -62,10 +84,7 @@ pub(super) async fn bind(dns_port: u16) -> anyhow::Result<(Ports, Sockets)> {
     }
     let ports = Ports {
         dns: parent_dns.tcp.local_addr()?.port(),
-        wapi: ways
-            .iter()
-            .map(|(site, way)| Ok((*site, way.local_addr()?.port())))
-            .collect::<io::Result<_>>()?,
+        wapi: grid.as_ref().map(GridSockets::ports).transpose()?.unwrap_or_default(),
         application: applications.first().map_or(Ok(HTTP), |first| first.local_addr().map(|a| a.port()))?,
         private,
     };
@@ -73,7 +92,6 @@ pub(super) async fn bind(dns_port: u16) -> anyhow::Result<(Ports, Sockets)> {
         parent_dns,
         dns: Site::ALL.into_iter().zip(pairs).collect(),
         grid,
-        wapi: ways,
         applications: Site::ALL.into_iter().zip(applications).collect(),
     };
     Ok((ports, sockets))

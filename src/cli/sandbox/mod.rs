@@ -1,10 +1,11 @@
-//! `gslb-bridge sandbox`: three clusters, a grid and their daemons on this machine.
+//! `gslb-bridge sandbox`: three clusters, the parent zone and their daemons on this machine.
 //!
-//! The stand-ins of the outside world (Kubernetes APIs, the grid, the parent's DNS, the sample applications) live in
-//! this process; the daemons are the real ones, as child processes of the same executable. Everything between them
+//! The stand-ins of the outside world (Kubernetes APIs, the grid or each cluster's external-dns, the parent's DNS, the
+//! sample applications) live in this process; the daemons are the real ones, as child processes of the same executable. Everything between them
 //! passes a relay of this process, so that links can be cut without root.
 //!
-//! Reading order: [`topology`] (who is where), [`world`] (everything put together), [`children`], [`relay`] and
+//! Reading order: [`topology`] (who is where), [`parent`] with [`grid`] and [`external_dns`] (who holds the parent zone),
+//! [`world`] (everything put together), [`children`], [`relay`] and
 //! [`gate`] (processes and links), [`observe`] and [`timeline`] (what is told), [`fault`] and [`apply`] (what can be
 //! injected), [`kill`], [`scenario`] and [`play`], [`control`] and [`inject`] (the second terminal).
 
@@ -13,7 +14,9 @@ mod apply;
 mod children;
 mod cluster;
 mod control;
+mod entry;
 mod environment;
+mod external_dns;
 mod fault;
 mod gate;
 mod grid;
@@ -24,6 +27,7 @@ mod loopback;
 mod objects;
 mod observe;
 pub(super) mod orphan;
+mod parent;
 mod play;
 mod ready;
 mod relay;
@@ -46,7 +50,7 @@ use tokio::task::JoinSet;
 use self::objects::Strategy;
 use self::scenario::Scenario;
 use self::timeline::{Happening, Style, Timeline};
-use self::topology::Mode;
+use self::topology::{Mode, Provider};
 use self::world::{Plan, World};
 use super::signals::Signals;
 use super::{Ending, Output};
@@ -89,6 +93,9 @@ struct Options {
     /// Strategy of the sample's Gslb: roundRobin, or for example "failover eu"
     #[arg(long, value_name = "STRATEGY", default_value = "roundRobin", value_parser = strategy)]
     strategy: Strategy,
+    /// What takes the zone to its parent: the clusters themselves, at a grid, or their external-dns
+    #[arg(long, value_enum, default_value_t)]
+    provider: Provider,
     /// What the clusters keep at the grid: the zone's delegation, or the records of its hosts
     #[arg(long, value_enum, default_value_t)]
     mode: Mode,
@@ -111,6 +118,13 @@ pub(super) async fn run(arguments: SandboxArgs, out: &mut impl Write) -> anyhow:
 async fn sandbox(options: Options) -> anyhow::Result<Ending> {
     // What the user named is looked at before anything is started.
     let scenario = options.scenario.as_deref().map(Scenario::read).transpose()?;
+    if let Some(scenario) = &scenario {
+        scenario.check(options.provider)?;
+    }
+    anyhow::ensure!(
+        (options.provider, options.mode) != (Provider::ExternalDns, Mode::Records),
+        "--mode records needs --provider infoblox: with external-dns a zone is delegated"
+    );
     let ready_file = options.ready_file.as_deref().map(fresh).transpose()?;
     let timeline = Timeline::to_stdout(match options.output {
         Output::Table => Style::Text,
@@ -127,6 +141,7 @@ async fn sandbox(options: Options) -> anyhow::Result<Ending> {
         folder: folder.path().to_owned(),
         dns_port: options.dns_port,
         strategy: options.strategy,
+        provider: options.provider,
         mode: options.mode,
         ready_file: ready_file.clone(),
     };

@@ -7,11 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gslb_mocks::external_dns::Write;
 use serde_json::json;
 
 use super::children::Role;
 use super::cluster::{Change, Conditions};
-use super::grid::site_of;
+use super::external_dns::ExternalDns;
+use super::grid::{SimulatedGrid, site_of};
+use super::parent::Parent;
 use super::timeline::Happening;
 use super::topology::{HOST, Mode, Site};
 use super::witness::Answer;
@@ -39,7 +42,7 @@ async fn follow_site(world: &World, site: Site) {
 }
 
 async fn follow_parent(world: &World) {
-    let mut parent = Parent::default();
+    let mut parent = SeenParent::default();
     loop {
         parent.look(world).await;
         tokio::time::sleep(PAUSE).await;
@@ -56,8 +59,10 @@ async fn follow_processes(world: &World) {
 }
 
 #[derive(Debug, Default)]
-struct Parent {
+struct SeenParent {
     mark: u64,
+    /// How many updates of the zone were told.
+    updates: usize,
     bad_logins: u64,
     stored: Vec<(String, String)>,
     referred: BTreeSet<Site>,
@@ -66,22 +71,27 @@ struct Parent {
     looks: u32,
 }
 
-impl Parent {
+impl SeenParent {
     async fn look(&mut self, world: &World) {
-        self.look_at_requests(world);
-        match world.mode {
-            Mode::Delegation => self.look_at_delegation(world).await,
-            Mode::Records => self.look_at_records(world).await,
+        match &world.parent {
+            Parent::Grid(grid) => self.look_at_requests(world, grid),
+            Parent::ExternalDns(all) => self.look_at_updates(world, all),
+        }
+        match (world.mode, &world.parent) {
+            (Mode::Records, Parent::Grid(grid)) => self.look_at_records(world, grid).await,
+            (Mode::Delegation, _) | (Mode::Records, Parent::ExternalDns(_)) => {
+                self.look_at_delegation(world).await
+            }
         }
     }
 
     async fn look_at_delegation(&mut self, world: &World) {
-        let stored = world.grid.delegation().map(|delegation| delegation.delegate_to).unwrap_or_default();
-        let stored: Vec<(String, String)> =
-            stored.into_iter().map(|entry| (entry.name, entry.address)).collect();
+        let stored = world.parent.stored();
         if stored != self.stored {
-            let names: Vec<String> =
-                stored.iter().map(|(name, address)| format!("{name} {address}")).collect();
+            let names: Vec<String> = stored
+                .iter()
+                .map(|(name, address)| format!("{name} {address}").trim_end().to_owned())
+                .collect();
             let text = format!("delegation stored: {}", words(&names));
             let data = json!({"delegateTo": names});
             world.timeline.tell(Happening::overall("delegation", text).with(data));
@@ -99,8 +109,8 @@ impl Parent {
         }
     }
 
-    async fn look_at_records(&mut self, world: &World) {
-        let stored = world.grid.records();
+    async fn look_at_records(&mut self, world: &World, grid: &SimulatedGrid) {
+        let stored = grid.records();
         if stored != self.stored {
             let records: Vec<String> =
                 stored.iter().map(|(address, claim)| format!("{address} ({claim})")).collect();
@@ -121,10 +131,21 @@ impl Parent {
         }
     }
 
-    fn look_at_requests(&mut self, world: &World) {
-        let mark = world.grid.mark();
+    fn look_at_updates(&mut self, world: &World, all: &ExternalDns) {
+        let writes = all.writes_after(self.updates);
+        self.updates += writes.len();
+        for Write { by, name, rtype, data } in writes {
+            let data: Vec<String> = data.into_iter().collect();
+            let text = format!("DNS update by {by}: {name} {rtype}: {}", words(&data));
+            let data = json!({"by": by, "name": name, "type": rtype, "data": data});
+            world.timeline.tell(Happening::overall("dns-update", text).with(data));
+        }
+    }
+
+    fn look_at_requests(&mut self, world: &World, grid: &SimulatedGrid) {
+        let mark = grid.mark();
         if mark > self.mark {
-            for entry in world.grid.since(self.mark).iter().filter(|entry| entry.effective) {
+            for entry in grid.since(self.mark).iter().filter(|entry| entry.effective) {
                 let by = site_of(entry).map_or("an administrator", Site::tag);
                 let status = entry.status.map_or("no reply".to_owned(), |status| status.to_string());
                 let uri = entry.uri.split(['?', ':']).next().unwrap_or_default();
@@ -135,7 +156,7 @@ impl Parent {
             }
             self.mark = mark;
         }
-        let bad_logins = world.grid.bad_logins();
+        let bad_logins = grid.bad_logins();
         if bad_logins > self.bad_logins {
             let text = format!("the grid refused a log-in; {bad_logins} bad ones so far");
             let data = json!({"badLogins": bad_logins});

@@ -6,6 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use super::apply;
 use super::cluster::is_true;
+use super::grid::SimulatedGrid;
 use super::scenario::{Action, Scenario, State, Step};
 use super::timeline::Happening;
 use super::world::World;
@@ -76,13 +77,12 @@ async fn hold(world: &World, state: &State, for_: Duration) -> anyhow::Result<()
     }
 }
 
-/// Effective writes at the grid, and changes in the change logs, so far.
+/// Effective writes at the parent zone, and changes in the change logs, so far.
 type Writes = (usize, usize);
 
 fn writes(world: &World) -> Writes {
-    let at_grid = world.grid.since(0).iter().filter(|entry| entry.effective).count();
     let logged = world.clusters.values().map(|cluster| cluster.changes().len()).sum();
-    (at_grid, logged)
+    (world.parent.writes(), logged)
 }
 
 /// What is not as the state says.
@@ -94,7 +94,7 @@ async fn unmet(world: &World, state: &State, before: Writes) -> Vec<String> {
             unmet.push(format!("{site} answers {answer}"));
         }
     }
-    let delegated = world.grid.delegated().into_iter().collect();
+    let delegated = world.parent.delegated().into_iter().collect();
     if state.delegation.as_ref().is_some_and(|wanted| *wanted != delegated) {
         unmet.push(format!("the delegation holds {delegated:?}"));
     }
@@ -111,14 +111,14 @@ async fn unmet(world: &World, state: &State, before: Writes) -> Vec<String> {
             unmet.push(format!("the ZoneDelegation of {site} says {conditions:?}"));
         }
     }
-    let bad_logins = world.grid.bad_logins();
+    let bad_logins = world.parent.grid().map_or(0, SimulatedGrid::bad_logins);
     if state.bad_logins_at_most.is_some_and(|most| bad_logins > most)
         || state.bad_logins_at_least.is_some_and(|least| bad_logins < least)
     {
         unmet.push(format!("the grid counted {bad_logins} bad log-ins"));
     }
     if state.no_writes && writes(world) != before {
-        unmet.push("somebody wrote at the grid".to_owned());
+        unmet.push("somebody wrote at the parent zone".to_owned());
     }
     unmet
 }

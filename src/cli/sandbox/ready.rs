@@ -20,7 +20,9 @@ pub(super) struct ReadyFile {
     pub(super) host: String,
     pub(super) clusters: BTreeMap<Site, ReadyCluster>,
     pub(super) parent_dns: String,
-    pub(super) wapi: ReadyWapi,
+    /// Nothing if there is no grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) wapi: Option<ReadyWapi>,
     /// The socket that `sandbox inject` talks to.
     pub(super) control: PathBuf,
 }
@@ -61,8 +63,8 @@ pub(super) struct ReadyWapi {
 pub(super) struct Facts<'a> {
     pub(super) ports: &'a Ports,
     pub(super) kubeconfig: &'a Path,
-    pub(super) ca_file: &'a Path,
-    pub(super) wapi_url: String,
+    /// CA file and URL of the grid, if there is one.
+    pub(super) wapi: Option<(&'a Path, String)>,
     pub(super) control: &'a Path,
     pub(super) pids: &'a BTreeMap<Site, Pids>,
 }
@@ -89,13 +91,13 @@ impl ReadyFile {
             host: HOST.to_owned(),
             clusters: facts.pids.iter().map(cluster).collect(),
             parent_dns: ports.parent_dns().to_string(),
-            wapi: ReadyWapi {
-                url: facts.wapi_url.clone(),
-                ca_file: facts.ca_file.to_owned(),
+            wapi: facts.wapi.as_ref().map(|(ca_file, url)| ReadyWapi {
+                url: url.clone(),
+                ca_file: (*ca_file).to_owned(),
                 username: grid::ADMIN.to_owned(),
                 password: grid::admin_password(false),
                 view: grid::VIEW.to_owned(),
-            },
+            }),
             control: facts.control.to_owned(),
         }
     }
@@ -145,8 +147,7 @@ mod tests {
         let file = ReadyFile::of(&Facts {
             ports: &ports,
             kubeconfig: Path::new("/tmp/kubeconfig"),
-            ca_file: Path::new("/tmp/ca.pem"),
-            wapi_url: "https://127.0.0.1:1443/wapi/v2.12/".to_owned(),
+            wapi: Some((Path::new("/tmp/ca.pem"), "https://127.0.0.1:1443/wapi/v2.12/".to_owned())),
             control: Path::new("/tmp/control"),
             pids: &pids,
         });

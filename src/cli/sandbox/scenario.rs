@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::fault::Injection;
 use super::objects::Strategy;
-use super::topology::Site;
+use super::topology::{Provider, Site};
 
 /// How long an expectation may take if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ pub(super) struct State {
     pub(super) bad_logins_at_least: Option<u64>,
     /// See [`Self::bad_logins_at_least`].
     pub(super) bad_logins_at_most: Option<u64>,
-    /// Nobody writes at the grid, and no change is logged, while the step lasts.
+    /// Nobody writes at the parent zone, and no change is logged, while the step lasts.
     pub(super) no_writes: bool,
 }
 
@@ -118,12 +118,46 @@ impl Scenario {
         Self::parse(&text).with_context(|| format!("{} is not a scenario", path.display()))
     }
 
+    /// Looks whether all steps mean something with a provider.
+    ///
+    /// # Errors
+    /// The first step that does not; the text names it.
+    pub(super) fn check(&self, provider: Provider) -> anyhow::Result<()> {
+        for (number, step) in self.steps.iter().enumerate() {
+            let fits = step.action.fits(provider).map_err(anyhow::Error::msg);
+            fits.with_context(|| format!("step {} of the scenario", number + 1))?;
+        }
+        Ok(())
+    }
+
     fn parse(text: &str) -> anyhow::Result<Self> {
         let raw: RawScenario = serde_saphyr::from_str(text)?;
         let step =
             |(number, raw): (usize, RawStep)| raw.settle().with_context(|| format!("step {}", number + 1));
         let steps = raw.steps.into_iter().enumerate().map(step).collect::<anyhow::Result<_>>()?;
         Ok(Self { steps })
+    }
+}
+
+impl Action {
+    fn fits(&self, provider: Provider) -> Result<(), String> {
+        match self {
+            Self::Inject(injection) => injection.fits(provider),
+            Self::Expect { state, .. } | Self::Hold { state, .. } => state.fits(provider),
+            Self::Say | Self::Strategy(_) => Ok(()),
+        }
+    }
+}
+
+impl State {
+    fn fits(&self, provider: Provider) -> Result<(), String> {
+        let counts = self.bad_logins_at_least.or(self.bad_logins_at_most).is_some();
+        match provider {
+            Provider::ExternalDns if counts => {
+                Err("only a grid counts bad log-ins: --provider infoblox".to_owned())
+            }
+            Provider::Infoblox | Provider::ExternalDns => Ok(()),
+        }
     }
 }
 
@@ -242,6 +276,19 @@ steps:
         ] {
             let text = complaint(step);
             assert!(text.starts_with("step 2") && text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_step_about_a_grid_is_refused_where_there_is_none() {
+        let complaint = |step: &str| {
+            let scenario = Scenario::parse(&format!("steps:\n- say: fine\n- {step}\n")).unwrap();
+            assert!(scenario.check(Provider::Infoblox).is_ok());
+            format!("{:#}", scenario.check(Provider::ExternalDns).unwrap_err())
+        };
+        for step in ["{inject: wapi-html}", "{expect: {bad_logins_at_most: 3}}"] {
+            let text = complaint(step);
+            assert!(text.starts_with("step 2") && text.contains("--provider infoblox"), "{text}");
         }
     }
 

@@ -25,8 +25,27 @@ pub(super) const NAMESPACE: &str = "demo";
 pub(super) const OWN_NAMESPACE: &str = "gslb-bridge";
 /// Negative TTL of the zone, in seconds.
 pub(super) const NEGATIVE_TTL: u32 = 30;
-/// The grid, and the parent's DNS.
+/// The grid if there is one, and the parent's DNS.
 pub(super) const PARENT: Ipv4Addr = Ipv4Addr::LOCALHOST;
+
+/// What takes the zone to its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Provider {
+    /// The clusters write at an Infoblox grid, which serves the parent zone.
+    #[default]
+    Infoblox,
+    /// The clusters keep DNSEndpoints, which their external-dns take to a server with dynamic updates.
+    ExternalDns,
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Infoblox => "infoblox",
+            Self::ExternalDns => "external-dns",
+        })
+    }
+}
 
 /// How the zone gets to its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -85,6 +104,15 @@ impl Site {
         Self::ALL.into_iter().find(|site| address == site.dns() || address == site.target())
     }
 
+    /// The sites that stand in a delegation with exactly their address; it is given as names of servers with addresses.
+    pub(super) fn in_delegation(stored: &[(String, String)]) -> Vec<Self> {
+        let stands = |site: &Self| {
+            let (name, address) = (site.name_server().to_string(), site.dns().to_string());
+            stored.iter().any(|entry| (&entry.0, &entry.1) == (&name, &address))
+        };
+        Self::ALL.into_iter().filter(stands).collect()
+    }
+
     /// The name of its server in the parent zone (contract §4.1).
     pub(super) fn name_server(self) -> DomainName {
         let tag = GeoTag::parse(self.tag()).expect("the sandbox's tags are tags");
@@ -115,7 +143,7 @@ pub(super) struct Ports {
     /// Of all DNS servers, the parent's too.
     pub(super) dns: u16,
     /// Of each site's own way to the grid, on the grid's address: all sites know the grid by one name, and the way
-    /// still tells them apart.
+    /// still tells them apart. Empty if there is no grid.
     pub(super) wapi: BTreeMap<Site, u16>,
     /// Of the sample applications.
     pub(super) application: u16,

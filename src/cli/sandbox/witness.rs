@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use gslb_core::name::DomainName;
 use gslb_core::reply::Reply;
 use serde_json::{Value, json};
 
@@ -112,10 +113,27 @@ impl Witness {
     pub(super) async fn referred(&self) -> BTreeSet<Site> {
         let referral = self.client.ask_name_servers(self.ports.parent_dns(), &name(ZONE), &ONCE).await;
         let Ok(referral) = referral else { return BTreeSet::new() };
-        let stands = |site: &Site| {
-            let addresses = referral.glue.get(&site.name_server());
-            addresses.is_some_and(|addresses| addresses.contains(&site.dns()))
-        };
-        Site::ALL.into_iter().filter(stands).collect()
+        let mut sites = BTreeSet::new();
+        for site in Site::ALL {
+            let server = site.name_server();
+            let addresses = match referral.glue.get(&server) {
+                Some(addresses) => addresses.clone(),
+                // Not every server sends addresses of names beside the cut along.
+                None if referral.name_servers.contains(&server) => self.addresses_of(&server).await,
+                None => continue,
+            };
+            if addresses.contains(&site.dns()) {
+                sites.insert(site);
+            }
+        }
+        sites
+    }
+
+    async fn addresses_of(&self, server: &DomainName) -> BTreeSet<Ipv4Addr> {
+        let question = Question::addresses(server.clone());
+        match self.client.ask(self.ports.parent_dns(), &question, &ONCE).await {
+            Reply::Positive { addresses, .. } => addresses,
+            Reply::Negative { .. } | Reply::NoWord(_) => BTreeSet::new(),
+        }
     }
 }

@@ -14,14 +14,16 @@ use super::application::Application;
 use super::children::{Process, RESTART_PAUSE, Recipe, Role};
 use super::cluster::{Cluster, is_true};
 use super::environment::Surroundings;
+use super::external_dns::ExternalDns;
 use super::gate::{End, Gate};
 use super::grid::{self, SimulatedGrid};
-use super::loopback::{self, Sockets};
+use super::loopback::{self, GridSockets, Sockets};
 use super::objects::Strategy;
+use super::parent::Parent;
 use super::ready::{Facts, Pids, ReadyFile};
 use super::relay;
 use super::timeline::Timeline;
-use super::topology::{Mode, Ports, Site};
+use super::topology::{Mode, Ports, Provider, Site};
 use super::witness::Witness;
 
 /// How a sandbox is started.
@@ -32,17 +34,18 @@ pub(super) struct Plan {
     /// 0: a free one.
     pub(super) dns_port: u16,
     pub(super) strategy: Strategy,
+    pub(super) provider: Provider,
     pub(super) mode: Mode,
     pub(super) ready_file: Option<PathBuf>,
 }
 
-/// The clusters, the grid, and all ways between them.
+/// The clusters, the parent zone, and all ways between them.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) timeline: Arc<Timeline>,
     pub(super) ports: Ports,
     pub(super) clusters: BTreeMap<Site, Cluster>,
-    pub(super) grid: SimulatedGrid,
+    pub(super) parent: Parent,
     pub(super) gate: Arc<Gate>,
     pub(super) applications: BTreeMap<Site, Application>,
     pub(super) witness: Witness,
@@ -72,28 +75,33 @@ impl World {
         tasks: &mut JoinSet<()>,
         failures: &mpsc::Sender<anyhow::Error>,
     ) -> anyhow::Result<Arc<Self>> {
-        let Plan { folder, dns_port, strategy, mode, ready_file } = plan;
-        let (ports, sockets) = loopback::bind(dns_port).await?;
-        let Sockets { parent_dns, dns, grid, wapi, applications } = sockets;
-        let grid = SimulatedGrid::start(&folder, grid, mode).await?;
+        let Plan { folder, dns_port, strategy, provider, mode, ready_file } = plan;
+        let (ports, sockets) = loopback::bind(dns_port, provider).await?;
+        let Sockets { parent_dns, dns, grid, applications } = sockets;
         let gate = Arc::new(Gate::default());
-        relay::dns(tasks, &gate, parent_dns, End::Parent, grid.dns()?);
-        for (site, pair) in dns {
-            let private = (site.dns(), ports.private_of(site).dns).into();
-            relay::dns(tasks, &gate, pair, End::Site(site), private);
-        }
-        for (site, listener) in wapi {
-            relay::wapi(tasks, &gate, listener, (End::Site(site), site.dns()), grid.https());
-        }
         let mut clusters = BTreeMap::new();
         for site in Site::ALL {
             clusters.insert(site, Cluster::start(site, strategy).await?);
+        }
+        let parent = match grid {
+            Some(sockets) => Parent::Grid(start_grid(tasks, &gate, &folder, sockets, mode).await?),
+            None => Parent::ExternalDns(ExternalDns::start(&clusters, &gate).await?),
+        };
+        relay::dns(tasks, &gate, parent_dns, End::Parent, parent.dns()?);
+        for (site, pair) in dns {
+            let private = (site.dns(), ports.private_of(site).dns).into();
+            relay::dns(tasks, &gate, pair, End::Site(site), private);
         }
         let applications =
             applications.into_iter().map(|(site, listener)| Ok((site, Application::start(site, listener)?)));
         let applications = applications.collect::<std::io::Result<_>>()?;
         write_kubeconfigs(&folder, &clusters)?;
-        let around = Surroundings { folder: &folder, ports: &ports, grid: grid.files(), mode };
+        let around = Surroundings {
+            folder: &folder,
+            ports: &ports,
+            grid: parent.grid().ok().map(SimulatedGrid::files),
+            mode,
+        };
         around.write_file()?;
         let processes = start_processes(tasks, &around, &timeline, failures)?;
         let witness = Witness::new(ports.clone());
@@ -102,7 +110,7 @@ impl World {
             timeline,
             ports,
             clusters,
-            grid,
+            parent,
             gate,
             applications,
             witness,
@@ -236,8 +244,7 @@ impl World {
         let file = ReadyFile::of(&Facts {
             ports: &self.ports,
             kubeconfig: &self.kubeconfig(),
-            ca_file: &self.grid.files().ca,
-            wapi_url: self.grid.url(),
+            wapi: self.parent.wapi(),
             control: &self.control(),
             pids: &Site::ALL.map(|site| (site, pids_of(site))).into(),
         });
@@ -252,6 +259,21 @@ impl World {
 /// The control channel's socket in a sandbox's folder.
 pub(super) fn control_in(folder: &Path) -> PathBuf {
     folder.join("control")
+}
+
+/// Starts a grid, with each site's way to it.
+async fn start_grid(
+    tasks: &mut JoinSet<()>,
+    gate: &Arc<Gate>,
+    folder: &Path,
+    sockets: GridSockets,
+    mode: Mode,
+) -> anyhow::Result<SimulatedGrid> {
+    let grid = SimulatedGrid::start(folder, sockets.own, mode).await?;
+    for (site, listener) in sockets.ways {
+        relay::wapi(tasks, gate, listener, (End::Site(site), site.dns()), grid.https());
+    }
+    Ok(grid)
 }
 
 /// One file with all contexts for people, and one for each cluster's own daemons.

@@ -186,7 +186,7 @@ fn adoption_where_nothing_is_hidden_and_in_no_boolean_is_refused() {
         ),
         (
             adopting("true"),
-            "has no effect without Infoblox: nobody else is asked what a delegation would hide; remove it, or select Infoblox",
+            "has no effect without Infoblox or a webhook: nobody else is asked what a delegation would hide; remove it, or select one of them",
         ),
         (
             format!("{GRID}peerGeoTags: [eu, us]\n{}", adopting("true, mode: records")),
@@ -460,7 +460,7 @@ fn a_file_without_header_is_read_all_the_same_so_that_everything_is_told() {
         [
             "gslb.yaml: apiVersion is not set: it says how the file is to be read; write apiVersion: gslb-bridge.io/v1alpha1",
             "gslb.yaml: kind is not set: it says how the file is to be read; write kind: Configuration",
-            "gslb.yaml:3:1: colour is not a known key; known here: apiVersion, kind, clusterGeoTag, peerGeoTags, zones, edgeDnsServers, periods, nameServerTtlSeconds, podNamespace, glue, clusterExposedIPs, externalDns, metricsAddress, nameServerPrefix, infoblox, log, dnsSourceAddress, namespacePolicy, dnsServer, webhook, changeLog, podName, providers",
+            "gslb.yaml:3:1: colour is not a known key; known here: apiVersion, kind, clusterGeoTag, peerGeoTags, zones, edgeDnsServers, periods, nameServerTtlSeconds, podNamespace, glue, clusterExposedIPs, externalDns, metricsAddress, nameServerPrefix, infoblox, log, dnsSourceAddress, namespacePolicy, dnsServer, webhookProvider, webhook, changeLog, podName, providers",
             "gslb.yaml:2:17: edgeDnsServers is not set: at least one resolver is needed to find the peers; list resolvers as host, host:port or an IPv4 address, for example 192.0.2.53,dns.example.com:1053",
         ]
     );

@@ -17,6 +17,7 @@ use crate::config::raw::RawConfig;
 use crate::config::reader::Reader;
 use crate::config::records::is_records;
 use crate::config::settings::{DNS_PORT, parse_ipv4};
+use crate::config::webhook_provider::URL;
 use crate::config::zones::PlacedZone;
 
 /// At which places zones are published.
@@ -256,6 +257,7 @@ impl Grids {
         let told = match reader.boolean("EXTDNS_ENABLED") {
             _ if self.listed => return,
             true => "has no effect with external-dns, which has one object for each zone and knows no views",
+            false if !reader.text(URL).is_empty() => "has no effect with a webhook, which knows no views",
             false => "has no effect, because no provider is selected",
         };
         let place = reader.place_at(path, zone.at);

@@ -278,6 +278,10 @@ fn places_need_a_grid_and_with_several_each_zone_needs_places() {
         )]
     );
     assert_eq!(
+        told(&[("WEBHOOK_PROVIDER_URL", "http://localhost:8888")], &zone("[{view: x}]")),
+        [format!("6:3: zones[0].publish {idle} with a webhook, which knows no views; {fix}")]
+    );
+    assert_eq!(
         told(&[], &format!("{GRIDS}{}", zone("[]"))),
         ["9:87: zones[0].publish lists no place; list at least one place, or remove the key"]
     );

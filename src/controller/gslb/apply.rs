@@ -23,6 +23,8 @@ pub(crate) enum Applied {
     Foreign,
     /// The Gslb of this name in the other group publishes it.
     Twin,
+    /// The API server has no such kind.
+    KindMissing,
     /// The API server did not take it; what it holds goes on being answered.
     Refused {
         /// What it said.
@@ -40,7 +42,12 @@ impl Applied {
     pub(crate) fn contested_until(&self) -> Option<Timestamp> {
         match self {
             Self::Contested { until } => Some(*until),
-            Self::Published | Self::Nothing | Self::Foreign | Self::Twin | Self::Refused { .. } => None,
+            Self::Published
+            | Self::Nothing
+            | Self::Foreign
+            | Self::Twin
+            | Self::KindMissing
+            | Self::Refused { .. } => None,
         }
     }
 }

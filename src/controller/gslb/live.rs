@@ -6,7 +6,7 @@ use gslb_core::endpoint::Endpoint;
 use gslb_core::group::Group;
 use gslb_core::name::DomainName;
 use gslb_core::publication::{Publication, Standing};
-use gslb_core::published::EmptyAnswer;
+use gslb_core::published::{EmptyAnswer, UnansweredHost};
 use gslb_core::strategy::{Accepted, RawStrategy};
 use gslb_core::ttl::Ttl;
 use gslb_crds::{DnsEndpoint, DnsEndpointSpec, Gslb, gslb, marks};
@@ -40,6 +40,8 @@ pub(crate) struct EndpointFacts {
     pub(crate) standing: Box<[(DomainName, Standing)]>,
     /// Hosts without a record that every cluster denies.
     pub(crate) down: BTreeSet<DomainName>,
+    /// Other hosts without a record.
+    unsure: BTreeSet<DomainName>,
 }
 
 /// Who controls a DNSEndpoint.
@@ -103,7 +105,13 @@ impl EndpointFacts {
             raw_in_force: None,
             standing: Box::default(),
             down: BTreeSet::new(),
+            unsure: BTreeSet::new(),
         }
+    }
+
+    /// Every host that it names.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &DomainName> {
+        self.standing.iter().map(|(host, _)| host).chain(&self.down).chain(&self.unsure)
     }
 }
 
@@ -128,6 +136,7 @@ impl From<DnsEndpoint> for EndpointFacts {
     fn from(object: DnsEndpoint) -> Self {
         let owner = Owner::read(&object.metadata);
         let standing = object.spec.endpoints.iter().filter_map(standing).collect();
+        let (down, unsure) = unanswered(&object);
         Self {
             live: Live::new(object.resource_version(), &view(&object)),
             uid: object.uid(),
@@ -135,7 +144,8 @@ impl From<DnsEndpoint> for EndpointFacts {
             marked: is_marked(&object.metadata),
             raw_in_force: in_force(&object),
             standing,
-            down: down(&object),
+            down,
+            unsure,
         }
     }
 }
@@ -219,10 +229,13 @@ fn standing(endpoint: &gslb_crds::Endpoint) -> Option<(DomainName, Standing)> {
     Some((owner_name, Standing { endpoint }))
 }
 
-fn down(object: &DnsEndpoint) -> BTreeSet<DomainName> {
+/// The hosts without a record: those that every cluster denies, and others.
+fn unanswered(object: &DnsEndpoint) -> (BTreeSet<DomainName>, BTreeSet<DomainName>) {
     let (hosts, _) = object.unanswered_hosts();
-    let down = hosts.0.into_iter().filter(|(_, host)| host.answer == EmptyAnswer::NoData);
-    down.map(|(host, _)| host).collect()
+    let is_denied = |host: &UnansweredHost| host.answer == EmptyAnswer::NoData;
+    let (down, unsure): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        hosts.0.into_iter().partition(|(_, host)| is_denied(host));
+    (down.into_keys().collect(), unsure.into_keys().collect())
 }
 
 impl EndpointFacts {

@@ -29,7 +29,7 @@ use kube::{Resource, ResourceExt};
 use super::cache::Chain;
 use super::context::Context;
 use super::{PassError, Trigger, answer, records};
-use crate::kube_call::is_end_of_namespace;
+use crate::kube_call::{is_end_of_namespace, is_unknown_kind};
 
 pub(crate) use group::Guarded;
 use group::{Id, Served};
@@ -94,7 +94,9 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     let mut publication = publish(&seen.observation, now);
     let figures = Figures::of(&publication, &context.settings.geo_tag, &seen.observation.exposed.targets);
     let mut failed = None;
-    let applied = if serves {
+    let applied = if is_kind_missing(context) {
+        apply::Applied::KindMissing
+    } else if serves {
         records::follow(context, gslb, &zones, &mut publication);
         context.metrics.counted(id.key.clone(), figures);
         let Some((applied, error)) = write_records(context, gslb, &publication, &seen, now).await else {
@@ -120,6 +122,11 @@ async fn bring_up_to_date(guarded: Arc<Guarded>, pass: &super::Pass) -> Result<A
     Ok(next(pass, look_again))
 }
 
+/// Whether there is no kind DNSEndpoint, so that nothing is known of records and none can be written.
+fn is_kind_missing(context: &Context) -> bool {
+    !context.endpoints.is_synced() || *context.endpoints_missing.borrow()
+}
+
 /// Writes the records. Nothing if the namespace is being deleted: the Gslb's own deletion is about to be seen.
 async fn write_records(
     context: &Context,
@@ -131,6 +138,7 @@ async fn write_records(
     match apply::apply(context, gslb, publication, seen.endpoint.as_ref(), now).await {
         Ok(applied) => Some((applied, None)),
         Err(error) if is_end_of_namespace(&error) => None,
+        Err(error) if is_unknown_kind(&error) => Some((apply::Applied::KindMissing, Some(error))),
         Err(error) => {
             let why = answer(&error);
             tracing::warn!(gslb = %gslb.id(), error = %Chain(&error), "A DNSEndpoint could not be written.");

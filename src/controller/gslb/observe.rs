@@ -178,11 +178,18 @@ fn external_names(context: &Context, services: &BTreeMap<ServiceName, Health>) -
     services.keys().filter(external).cloned().collect()
 }
 
-/// The hosts that the last pass knew.
+/// The hosts that the last pass knew, as far as it was told; those of which there are records were known, too.
 fn known_servers(context: &Context, gslb: Served<'_>) -> Vec<Server> {
-    let told = report::told(context, gslb).map(|status| told_servers(&status)).unwrap_or_default();
-    if !told.is_empty() {
-        return told;
+    let mut known = report::told(context, gslb).map(|status| told_servers(&status)).unwrap_or_default();
+    let uid = gslb.metadata.uid.as_deref().unwrap_or_default();
+    let published = context.endpoints.get(&gslb.key()).filter(|facts| facts.is_for(uid));
+    for host in published.iter().flat_map(EndpointFacts::hosts) {
+        if known.iter().all(|server| DomainName::parse(&server.host).as_ref() != Ok(host)) {
+            known.push(Server { host: host.to_string(), services: Vec::new() });
+        }
+    }
+    if !known.is_empty() {
+        return known;
     }
     // Some hosts stand in the Gslb itself, whatever becomes of the object that it refers to.
     let reference = gslb.spec.resource_ref.as_ref().map(reference::raw);

@@ -9,7 +9,7 @@ use gslb_core::name::GeoTag;
 use gslb_core::peer::Tier;
 use gslb_core::publication::{HostReport, Publication};
 use gslb_crds::gslb::{LoadBalancer, NamespacedName, PeerStatus, Server, Serving, ServingHost};
-use gslb_crds::{Gslb, GslbStatus, LegacyGslb};
+use gslb_crds::{DnsEndpoint, Gslb, GslbStatus, LegacyGslb};
 use jiff::Timestamp;
 use kube::runtime::events::Event;
 use kube::{Api, Resource, ResourceExt};
@@ -22,7 +22,7 @@ use crate::controller::context::Context;
 use crate::controller::records;
 use crate::controller::statuses::{Whose, Wish};
 use crate::controller::unless_gone;
-use crate::controller::write::{Live, Need, Write};
+use crate::controller::write::{Live, Need, Write, own_status};
 use crate::peer::book::Told;
 
 /// Name of this kind in memories and of its status as a kind of write.
@@ -42,7 +42,7 @@ pub(crate) fn report(
     applied: &Applied,
     now: Timestamp,
 ) {
-    let (key, what) = (gslb.key(), what(gslb.group));
+    let what = what(gslb.group);
     let unheard = publication.hosts.iter().any(|host| host.decision.is_none());
     let told = told(context, gslb);
     if is_told(told.as_deref(), &gslb) && (unheard || records::is_unasked(&publication.conditions)) {
@@ -53,7 +53,7 @@ pub(crate) fn report(
     let live_conditions = gslb.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, events) =
-        context.announcer.settle(what, &key, &conditions, live_conditions, generation, context.wall_now());
+        context.announcer.settle(what, &gslb.metadata, &conditions, live_conditions, context.wall_now());
     let mut status = status(context, seen, publication);
     keep_times(&mut status.peers, told.as_deref().map_or(&[], |told| &told.peers));
     status.conditions = conditions;
@@ -64,15 +64,14 @@ pub(crate) fn report(
 /// Says of a legacy Gslb that it is not served any more; what its status said of health and answers is over. An event
 /// only if `news`: nothing else has told it. Also for a Gslb of any group whose end has come.
 pub(crate) fn retired(context: &Context, gslb: Served<'_>, ready: Condition, news: bool) {
-    let (key, now) = (gslb.key(), context.now());
+    let now = context.now();
     let before = told(context, gslb).map(Cow::into_owned).unwrap_or_default();
     let generation = gslb.metadata.generation;
     let (conditions, mut events) = context.announcer.settle(
         what(gslb.group),
-        &key,
+        &gslb.metadata,
         &[ready],
         &before.conditions,
-        generation,
         context.wall_now(),
     );
     events.retain(|_| news);
@@ -90,7 +89,7 @@ pub(crate) fn retired(context: &Context, gslb: Served<'_>, ready: Condition, new
 
 /// Has the status written if it says something new, and tells the events.
 fn tell(context: &Context, gslb: Served<'_>, status: &GslbStatus, events: Vec<Event>, now: Timestamp) {
-    let live = Live::new(gslb.resource_version(), &json!(gslb.status));
+    let live = Live::new(gslb.resource_version(), &own_status(&gslb.status));
     let wish = Wish { uid: gslb.uid(), status: json!(status) };
     let need = context.writer.need(what(gslb.group), &gslb.key(), &wish.status, Some(&live), now);
     context.statuses.tell(Whose::Gslb(gslb.id()), wish, need);
@@ -101,7 +100,7 @@ fn tell(context: &Context, gslb: Served<'_>, status: &GslbStatus, events: Vec<Ev
 pub(crate) async fn write(context: &Context, gslb: Served<'_>, desired: Value) -> kube::Result<Need> {
     let (key, what, now) = (gslb.key(), what(gslb.group), context.now());
     let shown = json!(gslb.status);
-    let live = Live::new(gslb.resource_version(), &shown);
+    let live = Live::new(gslb.resource_version(), &own_status(&shown));
     let need = context.writer.need(what, &key, &desired, Some(&live), now);
     if need == Need::Write {
         let body = json!({
@@ -153,6 +152,7 @@ fn with_outcome(conditions: &[Condition], applied: &Applied, seen: &Seen<'_>, gs
                 "DNSEndpoint {key} exists and does not belong to this Gslb, so it is left alone; delete it or rename the Gslb"
             ),
         ),
+        Applied::KindMissing => ("DNSEndpointMissing", kind_missing()),
         Applied::Refused { why } => (
             "NotPublished",
             format!(
@@ -167,7 +167,7 @@ fn with_outcome(conditions: &[Condition], applied: &Applied, seen: &Seen<'_>, gs
         ),
     };
     let unanswered = match applied {
-        Applied::Foreign => true,
+        Applied::Foreign | Applied::KindMissing => true,
         Applied::Refused { .. } => seen.endpoint.is_none(),
         Applied::Published | Applied::Nothing | Applied::Twin | Applied::Contested { .. } => false,
     };
@@ -176,6 +176,14 @@ fn with_outcome(conditions: &[Condition], applied: &Applied, seen: &Seen<'_>, gs
         *condition = Condition::bad(condition.kind, reason, message.clone());
     }
     conditions
+}
+
+/// What is said where the API server has no kind DNSEndpoint.
+fn kind_missing() -> String {
+    format!(
+        "the Kubernetes API has no kind DNSEndpoint of {}, so no record can be published; install its definition (gslb-bridge crds prints it), or, where the one that is installed has other versions only, one that serves this version",
+        DnsEndpoint::api_version(&())
+    )
 }
 
 fn status(context: &Context, seen: &Seen<'_>, publication: &Publication) -> GslbStatus {

@@ -15,7 +15,7 @@ use crate::controller::cache::Key;
 use crate::controller::context::Context;
 use crate::controller::statuses::{Whose, Wish};
 use crate::controller::unless_gone;
-use crate::controller::write::{Live, Need, Write};
+use crate::controller::write::{Live, Need, Write, own_status};
 
 /// Name of this kind in memories and of its status as a kind of write.
 pub(crate) const WHAT: &str = "ZoneDelegation";
@@ -50,13 +50,13 @@ pub(crate) fn report_with(
         object.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = object.metadata.generation;
     let (conditions, events) =
-        context.announcer.settle(WHAT, &key, &conditions, live_conditions, generation, context.wall_now());
+        context.announcer.settle(WHAT, &object.metadata, &conditions, live_conditions, context.wall_now());
     let status = json!(ZoneDelegationStatus {
         dns_servers: sorted(servers),
         conditions,
         observed_generation: generation,
     });
-    let live = Live::new(object.resource_version(), &json!(object.status));
+    let live = Live::new(object.resource_version(), &own_status(&object.status));
     let need = context.writer.need(WHAT, &key, &status, Some(&live), now);
     context.statuses.tell(Whose::ZoneDelegation(key), Wish { uid: object.uid(), status }, need);
     context.announcer.publish(events, &object.object_ref(&()));
@@ -66,7 +66,7 @@ pub(crate) fn report_with(
 pub(crate) async fn write(context: &Context, object: &ZoneDelegation, desired: Value) -> kube::Result<Need> {
     let (key, now) = (Key::of(object), context.now());
     let shown = json!(object.status);
-    let live = Live::new(object.resource_version(), &shown);
+    let live = Live::new(object.resource_version(), &own_status(&shown));
     let need = context.writer.need(WHAT, &key, &desired, Some(&live), now);
     if need == Need::Write {
         let api: Api<ZoneDelegation> = Api::all(context.client.clone());

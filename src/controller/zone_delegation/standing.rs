@@ -121,9 +121,17 @@ pub(super) fn fail(visit: &Visit<'_>, memory: &mut Memory, halt: &Halt, now: Tim
     let (condition, pause) = match halt {
         Halt::Stopped(Stop::Provider(error)) => {
             let chain = crate::controller::cache::Chain(error);
-            let view = visit.outlet.view();
-            tracing::warn!(%zone, provider = %visit.provider.id(), view, reason = error.reason(), error = %chain, "The provider failed.");
-            let condition = Condition::bad(kind, error.reason(), error.to_string());
+            let (view, provider, reason) = (visit.outlet.view(), visit.provider.id(), error.reason());
+            let condition = Condition::bad(kind, reason, error.to_string());
+            // A warning is for what is new: the same failure goes on for as long as it goes on.
+            match memory.standing.as_ref().is_some_and(|standing| standing.in_sync == condition) {
+                true => {
+                    tracing::debug!(%zone, %provider, view, reason, error = %chain, "The provider failed again.")
+                }
+                false => {
+                    tracing::warn!(%zone, %provider, view, reason, error = %chain, "The provider failed.")
+                }
+            }
             (condition, Some(pause_after(error, backoff, now)))
         }
         Halt::Stopped(Stop::Audit(error)) => {

@@ -42,9 +42,10 @@ spec:
 
 
 class Cluster:
-    """A cluster of the fleet. `number` makes its addresses; those of applications nobody ever connects to."""
+    """A cluster of the fleet. `number` makes its addresses; those of applications nobody ever connects to. `provider`:
+    the settings of another one than external-dns."""
 
-    def __init__(self, tag, number, application, tags, folder, programs):
+    def __init__(self, tag, number, application, tags, folder, programs, provider=None):
         self.tag = tag
         self.folder = folder / tag
         self.folder.mkdir()
@@ -56,7 +57,7 @@ class Cluster:
         self.kubeconfig = self.folder / "kubeconfig"
         self.external_dns = {}
         self._control_plane()
-        self._gslb_bridge(tags)
+        self._gslb_bridge(tags, provider or {"EXTDNS_ENABLED": "true"})
 
     def _process(self, name, *arguments, environment=None, program=None):
         command = [self.programs.find(program or name), *arguments]
@@ -99,7 +100,7 @@ class Cluster:
             f"--service-account-signing-key-file={key}",
         )
 
-    def _gslb_bridge(self, tags):
+    def _gslb_bridge(self, tags, provider):
         common = {
             "KUBECONFIG": str(self.kubeconfig),
             "POD_NAMESPACE": NAMESPACE,
@@ -110,7 +111,6 @@ class Cluster:
         controller = {
             "POD_NAME": f"gslb-bridge-{self.tag}",
             "EDGE_DNS_SERVERS": UNBOUND,
-            "EXTDNS_ENABLED": "true",
             "NS_RECORD_TTL": str(TTL),
             "DNS_SERVICE": f"{NAMESPACE}/gslb-bridge-dns",
             "METRICS_ADDRESS": f"{self.address}:8080",
@@ -123,7 +123,7 @@ class Cluster:
             "DNS_STOP_SECONDS": "0",
             "METRICS_ADDRESS": f"{self.dns_address}:8080",
         }
-        self.controller = self._process("run", "run", environment=common | controller, program="gslb-bridge")
+        self.controller = self._process("run", "run", environment=common | controller | provider, program="gslb-bridge")
         self.dns = self._process("dns", "dns", environment=common | server, program="gslb-bridge")
 
     def external_dns_arguments(self, parent, record_types, owner, policy):
@@ -139,14 +139,7 @@ class Cluster:
             "--txt-prefix=external-dns-",
             f"--domain-filter={PARENT_ZONE}",
             "--interval=1s",
-            "--provider=rfc2136",
-            f"--rfc2136-host={BIND}",
-            "--rfc2136-port=53",
-            f"--rfc2136-zone={PARENT_ZONE}",
-            f"--rfc2136-tsig-keyname={KEY}",
-            f"--rfc2136-tsig-secret={parent.secret}",
-            "--rfc2136-tsig-secret-alg=hmac-sha256",
-            "--rfc2136-tsig-axfr",
+            *at_bind(parent),
         ]
 
     def add_external_dns(self, name, port, arguments):
@@ -206,6 +199,20 @@ class Cluster:
         found = f'.status.conditions[?(@.type=="{kind}")]'
         path = f"jsonpath={{{found}.status}} {{{found}.reason}}"
         return self.kubectl("get", "zonedelegation", ZONE.replace(".", "-"), f"--output={path}")
+
+
+def at_bind(parent):
+    """Arguments of an external-dns that writes the parent zone."""
+    return [
+        "--provider=rfc2136",
+        f"--rfc2136-host={BIND}",
+        "--rfc2136-port=53",
+        f"--rfc2136-zone={PARENT_ZONE}",
+        f"--rfc2136-tsig-keyname={KEY}",
+        f"--rfc2136-tsig-secret={parent.secret}",
+        "--rfc2136-tsig-secret-alg=hmac-sha256",
+        "--rfc2136-tsig-axfr",
+    ]
 
 
 def rounds(clusters, count):

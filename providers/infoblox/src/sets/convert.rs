@@ -163,6 +163,7 @@ fn held(obstacle: &Obstacle) -> String {
         Obstacle::NsGroup { name } => format!(
             "its name servers come from the name server group {name}; take the group off the delegation"
         ),
+        Obstacle::ForeignClaim { why } => why.clone(),
         Obstacle::Disabled => disabled("the delegation"),
     }
 }

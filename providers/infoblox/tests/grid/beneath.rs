@@ -128,12 +128,12 @@ async fn more_than_a_batch_may_bring_is_read_page_by_page() {
 
 /// Hosts cannot be searched for by alias, so all of the zones around are read.
 #[tokio::test]
-async fn aliases_are_found_among_thousands_of_hosts_with_many_of_them() {
+async fn aliases_are_found_among_more_than_a_page_of_hosts_with_many_of_them() {
     let on = OnGrid::new();
     let address = json!([{"ipv4addr": "192.0.2.2"}, {"ipv4addr": "192.0.2.3"}]);
-    for number in 0..2_000 {
+    for number in 0..1_100 {
         let mut aliases: Vec<_> = (0..40).map(|alias| format!("a{alias}.h{number}.example.com")).collect();
-        if number == 1_999 {
+        if number == 1_099 {
             aliases.push("www.cloud.example.com".to_owned());
         }
         let name = format!("h{number}.example.com");

@@ -89,6 +89,9 @@ fn barred(name: &str, obstacle: &Obstacle) -> Finding {
             format!("its name servers come from the group {name}, so nothing of it is written"),
             format!("list name servers instead of the group at {menu} > Name Servers"),
         ),
+        Obstacle::ForeignClaim { why } => {
+            Finding::error(CHECK, why.clone(), "let whoever it belongs to give it up")
+        }
     }
 }
 

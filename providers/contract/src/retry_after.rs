@@ -5,13 +5,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 
-/// A grid that asks for longer is asked again all the same: a wrong clock or a proxy's page for a maintenance window must
+/// A backend that asks for longer is asked again all the same: a wrong clock or a proxy's page for a maintenance window must
 /// not stop us for a day. No outside reference.
-pub(crate) const LONGEST_HINT: Duration = Duration::from_secs(300);
+pub const LONGEST_HINT: Duration = Duration::from_secs(300);
 
-/// The pause that is asked for, bounded. A date is measured against the grid's own clock (`Date`) where it tells it, so
+/// The pause that is asked for, bounded. A date is measured against the backend's own clock (`Date`) where it tells it, so
 /// that two clocks that differ make no difference.
-pub(crate) fn pause(text: &str, date: Option<&str>, now: Timestamp) -> Option<Duration> {
+pub fn pause(text: &str, date: Option<&str>, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds).min(LONGEST_HINT));

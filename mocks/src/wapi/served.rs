@@ -1,40 +1,53 @@
 //! What a view serves: zones as of the last service restart, records as they are now.
 
-use crate::wapi::name::{is_below, is_within};
-use crate::wapi::state::State;
-use crate::wapi::store::Object;
-use crate::wapi::txt;
-use crate::wapi::types::INHERITED_TTL;
+use super::grid::Shared;
+use super::name::{is_below, is_within};
+use super::state::State;
+use super::store::Object;
+use super::txt;
+use super::types::INHERITED_TTL;
+use crate::dns::{self, Source};
+use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA, CNAME, MX, NS, SOA, SRV, TXT};
-use hickory_proto::rr::{Name, RData, Record};
+use hickory_proto::rr::{Name, RData, Record, RecordType};
 use serde_json::Value;
 use std::net::IpAddr;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// One view of a grid, as its DNS servers answer for it.
+pub(super) struct ServedView {
+    grid: Arc<Shared>,
+    view: String,
+}
+
+impl ServedView {
+    pub(super) fn new(grid: Arc<Shared>, view: &str) -> Self {
+        Self { grid, view: view.to_owned() }
+    }
+}
+
+impl Source for ServedView {
+    fn resolve(&self, name: &Name, rtype: RecordType, response: &mut Message) -> ResponseCode {
+        let mut state = self.grid.state();
+        state.settle(Instant::now());
+        dns::resolve(&Served { state: &state, view: &self.view }, name, rtype, response)
+    }
+}
 
 /// The data of one view, borrowed from the grid's state.
-pub(super) struct Served<'a> {
+struct Served<'a> {
     state: &'a State,
     view: &'a str,
 }
 
 impl<'a> Served<'a> {
-    pub(super) fn new(state: &'a State, view: &'a str) -> Self {
-        Self { state, view }
-    }
-
     fn zones(&self) -> impl Iterator<Item = &'a Object> {
         let view = self.view;
         self.state
             .served_zones()
             .iter()
             .filter(move |zone| zone.text("view") == view && !zone.flag("disable"))
-    }
-
-    /// The closest authoritative zone with a primary server.
-    pub(super) fn apex(&self, name: &str) -> Option<&'a Object> {
-        self.zones()
-            .filter(|zone| zone.kind.name == "zone_auth" && !zone.list("grid_primary").is_empty())
-            .filter(|zone| is_within(name, zone.text("fqdn")))
-            .max_by_key(|zone| zone.text("fqdn").len())
     }
 
     /// Delegations out of a zone.
@@ -44,15 +57,48 @@ impl<'a> Served<'a> {
             .filter(move |zone| is_below(zone.text("fqdn"), apex))
     }
 
-    /// The delegation that a name is at or below: the highest one, where the zone ends.
-    pub(super) fn cut(&self, name: &str, apex: &'a str) -> Option<&'a Object> {
-        self.delegations(apex)
+    /// Records of the zone whose names pass the test: live, except below cuts and in zones of their own.
+    fn objects(&self, apex: &'a Object, test: impl Fn(&str) -> bool) -> impl Iterator<Item = &'a Object> {
+        let fqdn = apex.text("fqdn");
+        let view = self.view;
+        self.state.store.all().filter(move |object| {
+            object.kind.is_record()
+                && test(object.text("name"))
+                && object.text("view") == view
+                && !object.flag("disable")
+                && self.state.store.zone_of(object).as_deref() == Some(fqdn)
+        })
+    }
+
+    /// Name servers of delegations whose names lie in this zone: the grid makes their address records.
+    fn system_names(&self, apex: &'a Object) -> impl Iterator<Item = (&'a str, IpAddr)> {
+        let fqdn = apex.text("fqdn");
+        let all = self.zones().filter(|zone| zone.kind.name == "zone_delegated");
+        all.flat_map(servers).filter(move |(name, _)| is_within(name, fqdn))
+    }
+}
+
+impl<'a> dns::Served for Served<'a> {
+    type Zone = &'a Object;
+
+    fn name(&self, zone: Self::Zone) -> &str {
+        zone.text("fqdn")
+    }
+
+    fn apex(&self, name: &str) -> Option<Self::Zone> {
+        self.zones()
+            .filter(|zone| zone.kind.name == "zone_auth" && !zone.list("grid_primary").is_empty())
+            .filter(|zone| is_within(name, zone.text("fqdn")))
+            .max_by_key(|zone| zone.text("fqdn").len())
+    }
+
+    fn cut(&self, name: &str, apex: Self::Zone) -> Option<Self::Zone> {
+        self.delegations(apex.text("fqdn"))
             .filter(|zone| is_within(name, zone.text("fqdn")))
             .min_by_key(|zone| zone.text("fqdn").len())
     }
 
-    /// The NS records of a delegation, one per name.
-    pub(super) fn ns_records(&self, cut: &Object, apex: &Object) -> Vec<Record> {
+    fn ns_records(&self, cut: Self::Zone, apex: Self::Zone) -> Vec<Record> {
         let ttl = delegation_ttl(cut, apex);
         let mut names: Vec<&str> = servers(cut).map(|(name, _)| name).collect();
         names.sort_unstable();
@@ -63,8 +109,7 @@ impl<'a> Served<'a> {
             .collect()
     }
 
-    /// Addresses of a delegation's name servers, for names in the parent zone or below the cut.
-    pub(super) fn glue(&self, cut: &Object, apex: &Object) -> Vec<Record> {
+    fn glue(&self, cut: Self::Zone, apex: Self::Zone) -> Vec<Record> {
         let fqdn = apex.text("fqdn");
         let mut glue: Vec<Record> = servers(cut)
             .filter(|(name, _)| is_within(name, fqdn))
@@ -79,8 +124,7 @@ impl<'a> Served<'a> {
         glue
     }
 
-    /// All records at a name, but not below a cut.
-    pub(super) fn records_at(&self, name: &str, apex: &'a Object) -> Vec<Record> {
+    fn records_at(&self, name: &str, apex: Self::Zone) -> Vec<Record> {
         let mut records = Vec::new();
         for object in self.objects(apex, |owner| owner == name) {
             let ttl = object.fields.get("ttl").and_then(ttl_of).unwrap_or_else(|| zone_ttl(apex));
@@ -106,8 +150,7 @@ impl<'a> Served<'a> {
         records
     }
 
-    /// Whether anything lies at or below a name, so that it exists (RFC 8020).
-    pub(super) fn exists(&self, name: &str, apex: &'a Object) -> bool {
+    fn exists(&self, name: &str, apex: Self::Zone) -> bool {
         let fqdn = apex.text("fqdn");
         name == fqdn
             || self.objects(apex, |owner| is_within(owner, name)).next().is_some()
@@ -115,8 +158,7 @@ impl<'a> Served<'a> {
             || self.delegations(fqdn).any(|zone| is_within(zone.text("fqdn"), name))
     }
 
-    /// The zone's SOA, with the negative TTL of RFC 2308 §3 as its own.
-    pub(super) fn soa(&self, apex: &Object) -> Record {
+    fn soa(&self, apex: Self::Zone) -> Record {
         let primary = apex.list("grid_primary").first().and_then(|member| dns_name(member["name"].as_str()?));
         let name = dns_name(apex.text("fqdn")).unwrap_or_else(Name::root);
         let mail =
@@ -126,26 +168,6 @@ impl<'a> Served<'a> {
         let soa =
             SOA::new(primary.unwrap_or_else(Name::root), mail, serial, 10_800, 3_600, 2_419_200, negative);
         Record::from_rdata(name, negative, RData::SOA(soa))
-    }
-
-    /// Records of the zone whose names pass the test: live, except below cuts and in zones of their own.
-    fn objects(&self, apex: &'a Object, test: impl Fn(&str) -> bool) -> impl Iterator<Item = &'a Object> {
-        let fqdn = apex.text("fqdn");
-        let view = self.view;
-        self.state.store.all().filter(move |object| {
-            object.kind.is_record()
-                && test(object.text("name"))
-                && object.text("view") == view
-                && !object.flag("disable")
-                && self.state.store.zone_of(object).as_deref() == Some(fqdn)
-        })
-    }
-
-    /// Name servers of delegations whose names lie in this zone: the grid makes their address records.
-    fn system_names(&self, apex: &'a Object) -> impl Iterator<Item = (&'a str, IpAddr)> {
-        let fqdn = apex.text("fqdn");
-        let all = self.zones().filter(|zone| zone.kind.name == "zone_delegated");
-        all.flat_map(servers).filter(move |(name, _)| is_within(name, fqdn))
     }
 }
 

@@ -1,9 +1,7 @@
 //! One question, one answer: authoritative data, a referral, or a refusal.
 
-use super::served::Served;
-use crate::wapi::grid::Shared;
-use crate::wapi::name::is_below;
-use crate::wapi::store::Object;
+use super::name::is_below;
+use super::{Served, Source};
 use hickory_proto::op::{Edns, Message, MessageType, OpCode, ResponseCode};
 use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
 
@@ -20,7 +18,7 @@ pub(super) enum Transport {
 }
 
 /// The answer to a message; `None` when it deserves none.
-pub(super) fn reply(grid: &Shared, view: &str, message: &[u8], transport: Transport) -> Option<Vec<u8>> {
+pub(super) fn reply(source: &dyn Source, message: &[u8], transport: Transport) -> Option<Vec<u8>> {
     let request = match Message::from_vec(message) {
         Ok(request) => request,
         Err(_) => return format_error(message),
@@ -40,10 +38,7 @@ pub(super) fn reply(grid: &Shared, view: &str, message: &[u8], transport: Transp
     response.metadata.response_code = match (&request.edns, request.metadata.op_code, &request.queries[..]) {
         (Some(edns), _, _) if edns.version() > 0 => ResponseCode::BADVERS,
         (_, OpCode::Query, [question]) if question.query_class() == DNSClass::IN => {
-            let mut state = grid.state();
-            state.settle(tokio::time::Instant::now());
-            let served = Served::new(&state, view);
-            resolve(&served, question.name(), question.query_type(), &mut response)
+            source.resolve(question.name(), question.query_type(), &mut response)
         }
         (_, OpCode::Query, [_]) => ResponseCode::Refused,
         (_, OpCode::Query, _) => ResponseCode::FormErr,
@@ -67,15 +62,20 @@ fn format_error(message: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Fills in the answer for one name and type.
-fn resolve(served: &Served<'_>, name: &Name, rtype: RecordType, response: &mut Message) -> ResponseCode {
+pub(crate) fn resolve<S: Served>(
+    served: &S,
+    name: &Name,
+    rtype: RecordType,
+    response: &mut Message,
+) -> ResponseCode {
     let mut owner = stored_form(name);
     let Some(apex) = served.apex(&owner) else { return ResponseCode::Refused };
     response.metadata.authoritative = true;
     for step in 0..MAX_CHAIN {
         let is_first = step == 0;
-        let cut = served.cut(&owner, apex.text("fqdn"));
+        let cut = served.cut(&owner, apex);
         // RFC 4035 §3.1.4.1: only the DS of a cut is the parent's to answer.
-        let cut = cut.filter(|cut| !(rtype == RecordType::DS && cut.text("fqdn") == owner));
+        let cut = cut.filter(|cut| !(rtype == RecordType::DS && served.name(*cut) == owner));
         if let Some(cut) = cut {
             refer(served, cut, apex, is_first, response);
             return ResponseCode::NoError;
@@ -105,7 +105,7 @@ fn resolve(served: &Served<'_>, name: &Name, rtype: RecordType, response: &mut M
             return ResponseCode::NoError;
         };
         response.add_answer(record);
-        if served.apex(&target).is_none_or(|zone| zone.id != apex.id) {
+        if served.apex(&target).is_none_or(|zone| served.name(zone) != served.name(apex)) {
             return ResponseCode::NoError;
         }
         owner = target;
@@ -114,7 +114,7 @@ fn resolve(served: &Served<'_>, name: &Name, rtype: RecordType, response: &mut M
 }
 
 /// RFC 1034 §4.3.2 step 3b: NS in the authority section, glue in the additional section, no AA.
-fn refer(served: &Served<'_>, cut: &Object, apex: &Object, is_first: bool, response: &mut Message) {
+fn refer<S: Served>(served: &S, cut: S::Zone, apex: S::Zone, is_first: bool, response: &mut Message) {
     if is_first {
         response.metadata.authoritative = false;
     }
@@ -123,7 +123,7 @@ fn refer(served: &Served<'_>, cut: &Object, apex: &Object, is_first: bool, respo
 }
 
 /// The records at a name, by a wildcard if need be; `None` when the name does not exist.
-fn lookup<'a>(served: &Served<'a>, owner: &str, apex: &'a Object) -> Option<Vec<Record>> {
+fn lookup<S: Served>(served: &S, owner: &str, apex: S::Zone) -> Option<Vec<Record>> {
     if served.exists(owner, apex) {
         return Some(served.records_at(owner, apex));
     }
@@ -136,7 +136,7 @@ fn lookup<'a>(served: &Served<'a>, owner: &str, apex: &'a Object) -> Option<Vec<
         }
     }
     let wildcard = format!("*.{encloser}");
-    if !is_below(&wildcard, apex.text("fqdn")) || !served.exists(&wildcard, apex) {
+    if !is_below(&wildcard, served.name(apex)) || !served.exists(&wildcard, apex) {
         return None;
     }
     let name = Name::from_ascii(format!("{owner}.")).ok()?;
@@ -147,7 +147,7 @@ fn lookup<'a>(served: &Served<'a>, owner: &str, apex: &'a Object) -> Option<Vec<
     Some(records)
 }
 
-/// A name as the grid stores it: lower-case, without the final dot.
+/// A name in stored form: lower-case, without the final dot.
 fn stored_form(name: &Name) -> String {
     name.to_lowercase().to_ascii().trim_end_matches('.').to_owned()
 }

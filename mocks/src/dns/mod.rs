@@ -1,9 +1,14 @@
-//! Answers DNS over UDP and TCP for what a view serves.
+//! An authoritative DNS server for whatever a stand-in holds: what is served comes from a [`Source`].
+//!
+//! Reading order: `answer` (one question, one answer), then the sockets here.
 
 mod answer;
-mod served;
+pub(crate) mod name;
 
-use super::grid::Shared;
+pub(crate) use answer::resolve;
+
+use hickory_proto::op::{Message, ResponseCode};
+use hickory_proto::rr::{Name, Record, RecordType};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -65,35 +70,70 @@ impl DnsServer {
     }
 }
 
-/// Starts answering for a view. Needs a Tokio runtime.
-pub(crate) fn serve(grid: Arc<Shared>, view: String, sockets: DnsSockets) -> DnsServer {
+/// What a server answers from. Each question is answered from one state.
+pub(crate) trait Source: Send + Sync {
+    /// Fills in the answer for one name and type, by [`resolve`] over what is served now.
+    fn resolve(&self, name: &Name, rtype: RecordType, response: &mut Message) -> ResponseCode;
+}
+
+/// The data of one moment. Names are in stored form.
+pub(crate) trait Served {
+    /// An authoritative zone, or a cut in one.
+    type Zone: Copy;
+
+    /// Where a zone or a cut lies.
+    fn name(&self, zone: Self::Zone) -> &str;
+
+    /// The closest authoritative zone of a name.
+    fn apex(&self, name: &str) -> Option<Self::Zone>;
+
+    /// The cut that a name is at or below: the highest one, where the zone ends.
+    fn cut(&self, name: &str, apex: Self::Zone) -> Option<Self::Zone>;
+
+    /// The NS records of a cut, one per name.
+    fn ns_records(&self, cut: Self::Zone, apex: Self::Zone) -> Vec<Record>;
+
+    /// Addresses that a referral carries along.
+    fn glue(&self, cut: Self::Zone, apex: Self::Zone) -> Vec<Record>;
+
+    /// All records at a name, but not below a cut.
+    fn records_at(&self, name: &str, apex: Self::Zone) -> Vec<Record>;
+
+    /// Whether anything lies at or below a name, so that it exists (RFC 8020).
+    fn exists(&self, name: &str, apex: Self::Zone) -> bool;
+
+    /// The zone's SOA, with the negative TTL of RFC 2308 §3 as its own.
+    fn soa(&self, apex: Self::Zone) -> Record;
+}
+
+/// Starts answering. Needs a Tokio runtime.
+pub(crate) fn serve(source: Arc<dyn Source>, sockets: DnsSockets) -> DnsServer {
     let address = sockets.address().ok();
     let mut tasks = JoinSet::new();
-    let view: Arc<str> = view.into();
-    tasks.spawn(serve_udp(Arc::clone(&grid), Arc::clone(&view), sockets.udp));
-    tasks.spawn(serve_tcp(grid, view, sockets.tcp));
+    tasks.spawn(serve_udp(Arc::clone(&source), sockets.udp));
+    tasks.spawn(serve_tcp(source, sockets.tcp));
     DnsServer { address, _tasks: tasks }
 }
 
-async fn serve_udp(grid: Arc<Shared>, view: Arc<str>, socket: UdpSocket) {
+async fn serve_udp(source: Arc<dyn Source>, socket: UdpSocket) {
     let mut buffer = vec![0; usize::from(u16::MAX)];
     loop {
         // Errors here belong to single datagrams, such as an ICMP message for an earlier answer.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else { continue };
-        if let Some(reply) = answer::reply(&grid, &view, &buffer[..length], answer::Transport::Udp) {
+        if let Some(reply) = answer::reply(&*source, &buffer[..length], answer::Transport::Udp) {
             socket.send_to(&reply, peer).await.ok();
         }
     }
 }
 
-async fn serve_tcp(grid: Arc<Shared>, view: Arc<str>, listener: TcpListener) {
+async fn serve_tcp(source: Arc<dyn Source>, listener: TcpListener) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
-                    let (grid, view) = (Arc::clone(&grid), Arc::clone(&view));
-                    connections.spawn(async move { serve_connection(&grid, &view, stream).await.unwrap_or_default() });
+                    let source = Arc::clone(&source);
+                    connections.spawn(async move { serve_connection(&*source, stream).await.unwrap_or_default() });
                 }
             }
             Some(_) = connections.join_next() => {}
@@ -102,12 +142,12 @@ async fn serve_tcp(grid: Arc<Shared>, view: Arc<str>, listener: TcpListener) {
 }
 
 /// RFC 1035 §4.2.2: every message follows its length in two octets.
-async fn serve_connection(grid: &Shared, view: &str, mut stream: TcpStream) -> io::Result<()> {
+async fn serve_connection(source: &dyn Source, mut stream: TcpStream) -> io::Result<()> {
     loop {
         let length = tokio::time::timeout(TCP_IDLE, stream.read_u16()).await.map_err(io::Error::other)??;
         let mut message = vec![0; usize::from(length)];
         tokio::time::timeout(TCP_IDLE, stream.read_exact(&mut message)).await.map_err(io::Error::other)??;
-        let Some(reply) = answer::reply(grid, view, &message, answer::Transport::Tcp) else { return Ok(()) };
+        let Some(reply) = answer::reply(source, &message, answer::Transport::Tcp) else { return Ok(()) };
         let length = u16::try_from(reply.len()).map_err(io::Error::other)?;
         let framed = [&length.to_be_bytes()[..], &reply].concat();
         stream.write_all(&framed).await?;
