@@ -41,6 +41,9 @@ pub(crate) enum Stop {
 /// What the log says of a change that the provider acknowledged and does not show.
 const NOT_KEPT: &str = "the provider acknowledged the change, and a read right after it does not show it";
 
+/// What the log calls a set of records.
+pub(crate) const RECORD_SET: &str = "RecordSet";
+
 /// What a change is about, as far as a read tells how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
@@ -167,6 +170,12 @@ impl Ledger {
 fn subject_of(zone: DomainName, change: &Proposal) -> Subject {
     if let Some(change) = SetChange::of(change) {
         return Subject::Set(change.key().clone());
+    }
+    if change.object.kind == RECORD_SET
+        && let Ok(key) = change.object.name.parse()
+    {
+        // Of another version: it is over when its time is, and its set waits until then.
+        return Subject::Set(key);
     }
     let record = change.after.as_ref().or(change.before.as_ref());
     let record = record.and_then(|value| serde_json::from_value::<HostRecord>(value.clone()).ok());

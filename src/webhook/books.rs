@@ -16,7 +16,7 @@ use kube::{Api, Client, ResourceExt};
 
 use super::metrics::Metrics;
 use crate::audit::{AuditError, ChangeLog, read};
-use crate::controller::ledger::{Ledger, Notary, Stop, Subject, result_of};
+use crate::controller::ledger::{Ledger, Notary, RECORD_SET, Stop, Subject, result_of};
 use crate::daemon::Clock;
 
 /// The last change of a set, while it waits for somebody's approval.
@@ -108,7 +108,7 @@ impl Books {
             plan_id: plan_id.to_owned(),
             who: self.who.clone(),
             object: ObjectRef {
-                kind: "RecordSet".to_owned(),
+                kind: RECORD_SET.to_owned(),
                 namespace: None,
                 name: key.to_string(),
                 uid: String::new(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use futures::FutureExt;
 use gslb_core::changelog::Who;
 use gslb_core::name::DomainName;
 use gslb_core::outlet::Outlet;
@@ -19,7 +20,7 @@ use tokio::net::TcpListener;
 use super::books::{Books, Opening};
 use super::desk::{Desk, Rules};
 use super::metrics::{GridCalls, Metrics};
-use super::server::Server;
+use super::server::{Server, room};
 use super::settings::WebhookSettings;
 use crate::audit::ChangeLog;
 use crate::daemon::Clock;
@@ -29,8 +30,11 @@ use crate::health::{Pages, Progress, Readiness};
 const FLEET: &str = "webhook";
 /// How often the pages are told that the process lives.
 const TICK: Duration = Duration::from_secs(5);
-/// What is under way at the stop may take as long as one request to a grid.
-const LAST_CHANGES: Duration = Duration::from_secs(25);
+/// Requests that are worked on at the stop have this time to end. Half a request is never over by itself. With
+/// [`LAST_ENTRIES`] and the log-out it is less than the 30 seconds after which a cluster kills.
+const LAST_REQUESTS: Duration = Duration::from_secs(20);
+/// After that, a change at the grid has this time to get its outcome in the log.
+const LAST_ENTRIES: Duration = Duration::from_secs(5);
 
 /// What the webhook meets the world with.
 pub struct World {
@@ -105,6 +109,7 @@ impl Webhook {
             deadline: settings.deadline,
             metrics,
             repeats: Arc::default(),
+            room: room(settings.max_endpoints),
         };
         Self { desk, server }
     }
@@ -133,19 +138,56 @@ impl Webhook {
             }
         });
         readiness.set_ready("requests");
-        let told = readiness.clone();
-        let stop = async move {
-            stop.await;
-            told.set_not_ready("requests", "stopping");
+        let stop = stop.shared();
+        let told = stop.clone().map(move |()| readiness.set_not_ready("requests", "stopping"));
+        let requests = async {
+            if let Err(error) = axum::serve(listener, self.router()).with_graceful_shutdown(told).await {
+                tracing::error!(%error, "Requests are not taken any more.");
+            }
+            self.desk.finish().await;
         };
-        if let Err(error) = axum::serve(listener, self.router()).with_graceful_shutdown(stop).await {
-            tracing::error!(%error, "Requests are not taken any more.");
+        if !is_over_in_time(requests, stop).await {
+            tracing::warn!("A request is cut off by the stop.");
         }
-        self.desk.books.close(LAST_CHANGES).await;
+        self.desk.books.close(LAST_ENTRIES).await;
         if let Err(error) = self.desk.sets.close().await {
             tracing::warn!(%error, "The session at the grid was not ended.");
         }
         ticks.abort();
         shown.abort();
+    }
+}
+
+/// Whether the requests end by themselves, [`LAST_REQUESTS`] after the stop at the latest.
+async fn is_over_in_time(requests: impl Future<Output = ()>, stop: impl Future<Output = ()>) -> bool {
+    let over = async {
+        stop.await;
+        tokio::time::sleep(LAST_REQUESTS).await;
+    };
+    tokio::select! {
+        () = requests => true,
+        () = over => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    /// Such as one of which half a header came, and then nothing.
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_never_ends_does_not_hold_up_the_stop() {
+        let began = Instant::now();
+        assert!(is_over_in_time(sleep(LAST_REQUESTS / 2), ready(())).await);
+        assert!(!is_over_in_time(pending(), ready(())).await);
+        assert_eq!(began.elapsed(), LAST_REQUESTS * 3 / 2);
+        assert!(
+            is_over_in_time(sleep(LAST_REQUESTS * 2), pending()).await,
+            "without a stop nothing is cut off"
+        );
     }
 }

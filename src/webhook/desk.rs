@@ -7,8 +7,8 @@ use futures::{StreamExt, stream};
 use gslb_core::name::DomainName;
 use gslb_core::records::RecordClaim;
 use gslb_core::sets::{
-    ApprovedSetChange, Loss, ObservedSets, RecordType, SetChange, SetKey, SetPlan, SetPolicy, Step, Told,
-    Wishes, follow_servers, names_of, plan,
+    ApprovedSetChange, Loss, ObservedSets, RecordType, Rejections, SetChange, SetKey, SetPlan, SetPolicy,
+    Step, Told, Wishes, follow_servers, names_of, plan,
 };
 use gslb_provider_contract::{Disposition, ProviderError, RecordSets};
 use gslb_provider_webhook::adoption::{adopted, companions};
@@ -19,15 +19,18 @@ use tokio::time::Instant;
 use super::books::Books;
 use super::convert::{endpoints, request};
 use super::metrics::Metrics;
+use super::report::Report;
 use super::settings::Adoption;
 use crate::audit::AuditError;
 use crate::controller::ledger::Stop;
 
 /// Names that are changed at once: a grid takes no more calls at once from us (design §7).
 const AT_ONCE: usize = 4;
-/// Sentences in one answer. No outside reference.
-const MOST_SENTENCES: usize = 20;
-
+/// So many names are read one by one wherever they are, and more of them only if a listing would take longer. Of a grid
+/// 8 names are one request, as are 200 sets of a listing, which needs 6 requests at least.
+const FEW_NAMES: usize = 48;
+/// Sets of a listing that are read while one name alone is read; see above.
+const LISTED_IN_TIME_OF_NAME: usize = 25;
 /// Why a request could not be worked on at all.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
@@ -39,44 +42,6 @@ pub(super) enum Trouble {
     Loss(#[from] Loss),
     #[error(transparent)]
     Unpaired(#[from] Unpaired),
-}
-
-/// What became of a request for changes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Report {
-    pub(super) made: usize,
-    pub(super) as_wanted: usize,
-    /// Changes that were not begun, because time was up or the grid or the log failed.
-    pub(super) left: usize,
-    /// A sentence for each set that was refused or failed.
-    pub(super) problems: Vec<String>,
-    /// What keeps everything else from being done.
-    stopped: Option<String>,
-    removed: Vec<SetKey>,
-}
-
-impl Report {
-    pub(super) fn is_done(&self) -> bool {
-        self.left == 0 && self.problems.is_empty() && self.stopped.is_none()
-    }
-
-    /// Whether the rest may be done by simply asking again.
-    pub(super) fn is_passing(&self) -> bool {
-        self.left > 0 || self.stopped.is_some()
-    }
-
-    pub(super) fn sentences(&self) -> String {
-        let problems = self.stopped.iter().chain(&self.problems);
-        let mut lines: Vec<String> = problems.clone().take(MOST_SENTENCES).cloned().collect();
-        let more = problems.count().saturating_sub(MOST_SENTENCES);
-        if more > 0 {
-            lines.push(format!("and {more} more"));
-        }
-        if self.left > 0 {
-            lines.push(format!("{} changes are left for the next round", self.left));
-        }
-        lines.join("\n")
-    }
 }
 
 /// What is ours, and how carefully it is written.
@@ -101,10 +66,25 @@ pub(super) struct Desk {
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     told: Told,
-    /// How many sets are ours, once that was read.
-    own_sets: Option<usize>,
+    /// How many sets there are, once that was read.
+    listed: Option<Listed>,
+    rejections: Rejections,
     /// Name servers of delegations that are ours, and these.
     servers: BTreeMap<DomainName, BTreeSet<DomainName>>,
+}
+
+/// How many sets the last listing had.
+#[derive(Debug, Clone, Copy)]
+struct Listed {
+    ours: usize,
+    all: usize,
+}
+
+impl Listed {
+    /// Whether so many names are read faster all together, with everything else in our domains.
+    fn is_cheaper_than(self, names: usize) -> bool {
+        names > FEW_NAMES + self.all / LISTED_IN_TIME_OF_NAME
+    }
 }
 
 /// A plan that is carried out.
@@ -113,6 +93,7 @@ struct Work<'a> {
     /// Who asks for a set, as external-dns labels it.
     resources: BTreeMap<SetKey, String>,
     under_way: BTreeMap<SetKey, Timestamp>,
+    rejections: &'a Rejections,
     deadline: Instant,
     report: &'a Mutex<Report>,
 }
@@ -130,7 +111,8 @@ impl Desk {
         Ok(endpoints(&found))
     }
 
-    /// Makes what may be made until the deadline. What is begun by then is finished.
+    /// Makes what may be made until the deadline, and for half of the time until then in any case. What is begun by then is
+    /// finished.
     pub(super) async fn apply(&self, changes: Changes, deadline: Instant) -> Result<Report, Trouble> {
         let mut memory = self.memory.lock().await;
         if Instant::now() >= deadline {
@@ -142,21 +124,39 @@ impl Desk {
         let (mut wishes, contradictions) = request.into_wishes();
         refused.extend(contradictions);
         self.books.recall().await.inspect_err(|_| self.books.ledger.doubt_log())?;
-        if memory.own_sets.is_none() {
-            self.read(&mut memory).await?;
-        }
-        let (observed, under_way) = self.observe(&wishes, &memory).await?;
+        let least = deadline.saturating_duration_since(Instant::now()) / 2;
+        let (observed, under_way) = self.observe(&wishes, &mut memory).await?;
         follow_servers(&mut wishes, &observed, &self.rules.claim);
         let policy = self.policy(&memory, &wishes, &observed);
         let plan = plan(wishes, refused, &observed, &policy);
         self.metrics.refused(&plan.refusals);
         let problems = plan.refusals.iter().map(ToString::to_string).collect();
+        // However long the read took: a request that is over before its first change would never get further.
+        let deadline = deadline.max(Instant::now() + least);
         let report = Mutex::new(Report { as_wanted: plan.as_wanted, problems, ..Report::default() });
-        let work = Work { plan_id: plan.id(), resources, under_way, deadline, report: &report };
+        let (plan_id, rejections) = (plan.id(), &memory.rejections);
+        let work = Work { plan_id, resources, under_way, rejections, deadline, report: &report };
         self.carry_out(plan, &work).await;
-        let report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
-        report.removed.iter().for_each(|key| memory.told.removed(key));
+        let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let now = self.now();
+        for (change, told) in std::mem::take(&mut report.rejected) {
+            memory.rejections.note(&change, told, now);
+        }
+        // Some names are changed at once; the same problems are told in the same words.
+        report.problems.sort();
+        for (key, stands) in std::mem::take(&mut report.changed) {
+            match stands {
+                true => memory.told.made(key),
+                false => memory.told.removed(&key),
+            }
+        }
         Ok(report)
+    }
+
+    /// Waits until no request is worked on, also one whose answer was given already; none is any more.
+    pub(super) async fn finish(&self) {
+        // Until the process ends.
+        std::mem::forget(self.memory.lock().await);
     }
 
     /// A listing that lost too much is read once more, and then not told.
@@ -166,7 +166,8 @@ impl Desk {
             found = self.read_all().await?;
             memory.told.listed(&found, self.now())?;
         }
-        memory.own_sets = Some(self.metrics.listed(&found, &self.rules.claim));
+        let ours = self.metrics.listed(&found, &self.rules.claim);
+        memory.listed = Some(Listed { ours, all: found.values().map(BTreeMap::len).sum() });
         memory.servers = servers(&found, &self.rules.claim);
         Ok(found)
     }
@@ -186,12 +187,24 @@ impl Desk {
         self.books.settle(found, read_at).await.map(drop)
     }
 
-    /// What stands at every name that decides, and the sets whose last change may still come into force.
+    /// What stands at every name that decides, or everything if that is read faster, and the sets whose last change may still come into force.
     async fn observe(
         &self,
         wishes: &Wishes,
-        memory: &Memory,
+        memory: &mut Memory,
     ) -> Result<(ObservedSets, BTreeMap<SetKey, Timestamp>), Trouble> {
+        let names = self.names(wishes, memory);
+        let read_at = self.now();
+        let observed = match memory.listed {
+            Some(listed) if !listed.is_cheaper_than(names.len()) => self.sets.read_sets(&names).await?,
+            Some(_) | None => self.read(memory).await?,
+        };
+        let under_way = self.books.settle(&observed, read_at).await;
+        let under_way = under_way.inspect_err(|_| self.books.ledger.doubt_log())?;
+        Ok((observed, under_way))
+    }
+
+    fn names(&self, wishes: &Wishes, memory: &Memory) -> BTreeSet<DomainName> {
         let mut names: BTreeSet<DomainName> = names_of(wishes);
         names.extend(self.books.ledger.unsettled_sets().into_iter().map(|key| key.name));
         if !self.rules.adoption.owners.is_empty() {
@@ -204,11 +217,7 @@ impl Desk {
         names.extend(delegations);
         // Elsewhere nothing is read: it is refused.
         names.retain(|name| self.rules.domains.iter().any(|domain| name.is_within(domain)));
-        let read_at = self.now();
-        let observed = self.sets.read_sets(&names).await?;
-        let under_way = self.books.settle(&observed, read_at).await;
-        let under_way = under_way.inspect_err(|_| self.books.ledger.doubt_log())?;
-        Ok((observed, under_way))
+        names
     }
 
     fn policy(&self, memory: &Memory, wishes: &Wishes, observed: &ObservedSets) -> SetPolicy {
@@ -217,7 +226,7 @@ impl Desk {
             domains: domains.clone(),
             claim: claim.clone(),
             adopted: adopted(wishes.keys(), observed, &adoption.owners, &adoption.prefix),
-            own_sets: memory.own_sets.unwrap_or_default(),
+            own_sets: memory.listed.map_or(0, |listed| listed.ours),
             max_deleted_percent: *max_deleted_percent,
         }
     }
@@ -231,33 +240,60 @@ impl Desk {
         }
         for names in steps.into_values() {
             let each = stream::iter(names.into_values());
-            each.for_each_concurrent(AT_ONCE, |changes| async move {
-                for approved in changes {
-                    self.carry_out_one(&approved, work).await;
-                }
-            })
-            .await;
+            each.for_each_concurrent(AT_ONCE, |changes| self.carry_out_at_name(changes, work)).await;
         }
     }
 
-    async fn carry_out_one(&self, approved: &ApprovedSetChange, work: &Work<'_>) {
-        if work.report().stopped.is_some() || Instant::now() >= work.deadline {
-            work.report().left += 1;
-            return;
+    /// An alias and what takes turns with it are begun together or not at all: between the two nothing stands there, so
+    /// neither the deadline nor a failure elsewhere comes between them.
+    async fn carry_out_at_name(&self, changes: Vec<ApprovedSetChange>, work: &Work<'_>) {
+        let is_alias = |approved: &ApprovedSetChange| approved.change().key().rtype == RecordType::Cname;
+        let takes_turns = changes.len() > 1 && changes.iter().any(is_alias);
+        let (mut open, mut hindered) = (Vec::new(), false);
+        for approved in changes {
+            match self.hindrance(approved.change(), work).await {
+                Ok(None) => open.push(approved),
+                Ok(Some(problem)) => {
+                    hindered = true;
+                    work.report().problems.push(problem);
+                }
+                Err(error) => {
+                    hindered = true;
+                    work.failed(approved.change(), Stop::Provider(error), self);
+                }
+            }
         }
-        let change = approved.change();
+        let mut begun = false;
+        for approved in open {
+            if takes_turns && hindered {
+                work.left_alone(approved.change());
+            } else if !begun && work.is_over() {
+                work.report().left += 1;
+            } else {
+                let is_made = self.carry_out_one(&approved, work).await;
+                (begun, hindered) = (begun || (takes_turns && is_made), hindered || !is_made);
+            }
+        }
+    }
+
+    /// Why a change is not even tried.
+    async fn hindrance(&self, change: &SetChange, work: &Work<'_>) -> Result<Option<String>, ProviderError> {
         let key = change.key();
         if work.under_way.contains_key(key) {
-            let problem = format!(
+            return Ok(Some(format!(
                 "it is not known yet whether the last change of {key} was made; nothing is written there until then"
-            );
-            return work.report().problems.push(problem);
+            )));
         }
-        match self.books.held(change).await {
-            Ok(None) => {}
-            Ok(Some(held)) => return work.report().problems.push(held),
-            Err(error) => return work.failed(change, Stop::Provider(error), self),
+        if let Some(told) = work.rejections.told(change, self.now()) {
+            return Ok(Some(told.to_owned()));
         }
+        self.books.held(change).await
+    }
+
+    /// Whether it is made.
+    async fn carry_out_one(&self, approved: &ApprovedSetChange, work: &Work<'_>) -> bool {
+        let change = approved.change();
+        let key = change.key();
         let why = match work.resources.get(key) {
             Some(resource) => format!("external-dns asked for it, for {resource}"),
             None => "external-dns asked for it".to_owned(),
@@ -265,16 +301,20 @@ impl Desk {
         match self.books.make(&*self.sets, approved, &work.plan_id, why).await {
             Ok(receipt) => {
                 if let Disposition::AwaitingApproval { task } = receipt.disposition {
-                    let problem = format!("{key} waits for approval at the grid as task {task}");
-                    return work.report().problems.push(problem);
+                    work.report()
+                        .problems
+                        .push(format!("{key} waits for approval at the grid as task {task}"));
+                    return false;
                 }
                 let mut report = work.report();
                 report.made += 1;
-                if change.after().is_none() {
-                    report.removed.push(key.clone());
-                }
+                report.changed.push((key.clone(), change.after().is_some()));
+                true
             }
-            Err(stop) => work.failed(change, stop, self),
+            Err(stop) => {
+                work.failed(change, stop, self);
+                false
+            }
         }
     }
 
@@ -286,6 +326,17 @@ impl Desk {
 impl Work<'_> {
     fn report(&self) -> std::sync::MutexGuard<'_, Report> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing new is begun any more.
+    fn is_over(&self) -> bool {
+        self.report().stopped.is_some() || Instant::now() >= self.deadline
+    }
+
+    fn left_alone(&self, change: &SetChange) {
+        let problem =
+            format!("{} is left: what takes turns with it at that name was not changed", change.key());
+        self.report().problems.push(problem);
     }
 
     /// What is about one set lets all others go on.
@@ -307,7 +358,11 @@ impl Work<'_> {
                 report.stopped = Some(error.to_string());
             }
             Stop::Provider(error) => {
-                report.problems.push(format!("{} is refused: {error}", change.key()));
+                let told = format!("{} is refused: {error}", change.key());
+                if matches!(error, ProviderError::Refused { .. } | ProviderError::Misconfigured { .. }) {
+                    report.rejected.push((change.clone(), told.clone()));
+                }
+                report.problems.push(told);
             }
             Stop::Refused(text, _) => report.problems.push(text),
         }

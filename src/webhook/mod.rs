@@ -1,7 +1,8 @@
 //! `gslb-bridge webhook`: external-dns asks, and the grid is written through our client, guard, claims and change log.
 //!
 //! 1. [`settings`]: what it is told. `media`: what a request and its reply are made of. `convert`: endpoints and sets.
-//! 2. `desk`: what is listed and what is done; one request at a time. `books`: the change log beside it.
+//! 2. `desk`: what is listed and what is done; one request at a time. `report`: what came of it. `books`: the change log
+//!    beside it.
 //! 3. `server`: the protocol. `metrics`: what is counted. [`daemon`]: the whole process.
 
 mod books;
@@ -11,6 +12,7 @@ mod desk;
 mod media;
 mod metrics;
 mod repeats;
+mod report;
 mod server;
 pub mod settings;
 

@@ -17,18 +17,22 @@ use axum::routing::any;
 use futures::StreamExt;
 use gslb_provider_contract::ProviderError;
 use gslb_provider_webhook::protocol::{DomainFilter, Endpoint, MEDIA_TYPE, changes, endpoints};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::convert::adjusted;
-use super::desk::{Desk, Report, Trouble};
+use super::desk::{Desk, Trouble};
 use super::media::{WrongMedia, accepts, is_sent};
 use super::metrics::Metrics;
 use super::repeats::Repeats;
+use super::report::Report;
 
 /// What is begun at the deadline has this time to end before the request is answered without it.
 const GRACE: Duration = Duration::from_secs(1);
 /// What an endpoint has on average at most, in bytes: names and texts have bounds, labels are a few.
 const BYTES_OF_ENDPOINT: usize = 1024;
+/// Bytes in which room is counted.
+const UNIT: usize = 1024;
 /// Room for a request with few endpoints.
 const LEAST_BYTES: usize = 1 << 20;
 
@@ -41,6 +45,14 @@ pub(super) struct Server {
     pub(super) deadline: Duration,
     pub(super) metrics: Metrics,
     pub(super) repeats: Arc<Repeats>,
+    /// In units of [`UNIT`]: all bodies that are here at once are no more than one may be.
+    pub(super) room: Arc<Semaphore>,
+}
+
+/// A body, and the room that it takes while it is worked on.
+struct Kept {
+    bytes: Vec<u8>,
+    room: Option<OwnedSemaphorePermit>,
 }
 
 /// An answer that is no success.
@@ -96,9 +108,9 @@ impl Server {
     }
 
     /// The body, if it is ours to read.
-    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refused> {
+    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Kept, Refused> {
         is_sent(headers)?;
-        let most = self.max_endpoints.saturating_mul(BYTES_OF_ENDPOINT).max(LEAST_BYTES);
+        let most = longest_body(self.max_endpoints);
         let too_large = || {
             let text = format!(
                 "the body has more than {most} bytes; raise WEBHOOK_MAX_ENDPOINTS, of which each has {BYTES_OF_ENDPOINT}"
@@ -109,13 +121,13 @@ impl Server {
         if told.is_some_and(|length| length > most) {
             return Err(too_large());
         }
-        let (mut bytes, mut stream) = (Vec::new(), body.into_data_stream());
+        let (mut kept, mut stream) = (Kept { bytes: Vec::new(), room: None }, body.into_data_stream());
         let deadline = Instant::now() + self.deadline;
         loop {
             match timeout_at(deadline, stream.next()).await {
-                Ok(None) => return Ok(bytes),
-                Ok(Some(Ok(chunk))) if bytes.len() + chunk.len() > most => return Err(too_large()),
-                Ok(Some(Ok(chunk))) => bytes.extend_from_slice(&chunk),
+                Ok(None) => return Ok(kept),
+                Ok(Some(Ok(chunk))) if kept.bytes.len() + chunk.len() > most => return Err(too_large()),
+                Ok(Some(Ok(chunk))) => self.keep(&mut kept, &chunk)?,
                 Ok(Some(Err(_))) => return Err(bad_request("the body ended too early")),
                 Err(_) => {
                     return Err(Refused(
@@ -125,6 +137,21 @@ impl Server {
                 }
             }
         }
+    }
+
+    fn keep(&self, kept: &mut Kept, chunk: &[u8]) -> Result<(), Refused> {
+        let units = |bytes: usize| u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
+        let more = units(kept.bytes.len() + chunk.len()) - units(kept.bytes.len());
+        let room = Arc::clone(&self.room).try_acquire_many_owned(more).map_err(|_| {
+            let text = "the bodies of other requests take all the room that there is; come again".to_owned();
+            Refused(StatusCode::SERVICE_UNAVAILABLE, text)
+        })?;
+        match &mut kept.room {
+            Some(known) => known.merge(room),
+            None => kept.room = Some(room),
+        }
+        kept.bytes.extend_from_slice(chunk);
+        Ok(())
     }
 
     fn check_count(&self, count: usize) -> Result<(), Refused> {
@@ -147,9 +174,10 @@ impl Server {
     }
 
     async fn apply(&self, headers: &HeaderMap, body: Body) -> Result<Response, Refused> {
-        let body = self.body(headers, body).await?;
-        let changes = changes(&body)
+        let Kept { bytes, room: _room } = self.body(headers, body).await?;
+        let changes = changes(&bytes)
             .map_err(|error| bad_request(&format!("the body cannot be read as changes: {error}")))?;
+        drop(bytes);
         self.check_count(changes.len())?;
         let (desk, deadline) = (Arc::clone(&self.desk), Instant::now() + self.deadline);
         // Nobody who hangs up cuts a change off between its write and its outcome.
@@ -168,8 +196,8 @@ impl Server {
 
     async fn adjust(&self, headers: &HeaderMap, body: Body) -> Result<Response, Refused> {
         accepts(headers)?;
-        let body = self.body(headers, body).await?;
-        let sent = endpoints(&body)
+        let Kept { bytes, room: _room } = self.body(headers, body).await?;
+        let sent = endpoints(&bytes)
             .map_err(|error| bad_request(&format!("the body cannot be read as endpoints: {error}")))?;
         self.check_count(sent.len())?;
         Ok(in_our_form(&sent.into_iter().map(adjusted).collect::<Vec<Endpoint>>()))
@@ -179,6 +207,17 @@ impl Server {
         let text = format!("{what} within {} seconds (WEBHOOK_DEADLINE_SECONDS)", self.deadline.as_secs());
         Refused(StatusCode::SERVICE_UNAVAILABLE, text)
     }
+}
+
+/// The room for bodies.
+pub(super) fn room(max_endpoints: usize) -> Arc<Semaphore> {
+    let units = longest_body(max_endpoints).div_ceil(UNIT);
+    Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS)))
+}
+
+/// In bytes.
+fn longest_body(max_endpoints: usize) -> usize {
+    max_endpoints.saturating_mul(BYTES_OF_ENDPOINT).max(LEAST_BYTES)
 }
 
 async fn negotiate(State(server): State<Server>, headers: HeaderMap) -> Response {

@@ -5,6 +5,7 @@ use gslb_crds::ProviderChange;
 use gslb_crds::provider_change::LogName;
 use gslb_mocks::kube::{Failure, Fault, Matcher};
 use gslb_mocks::wapi::Fault as GridFault;
+use serde_json::json;
 
 use crate::world::{Stage, USER, create, delete, endpoint, update};
 
@@ -120,4 +121,31 @@ async fn what_waits_for_approval_is_not_submitted_twice_also_after_a_restart() {
     stage.grid.edit(|admin| admin.approve(1)).unwrap();
     assert_eq!(stage.apply(&create(&www)).await.status, 204);
     assert_eq!(stage.list().await.len(), 1);
+}
+
+/// The text of somebody who edited our record by hand, with the characters that are escaped where it is written down.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_change_of_any_text_is_settled_before_its_set_is_written_again() {
+    let stage = Stage::new();
+    let note = [endpoint("note", "TXT", 0, &["one"])];
+    stage.apply(&create(&note)).await;
+    stage.grid.edit(|admin| {
+        let found = admin.find("record:txt", &[]).unwrap().remove(0);
+        admin.update(found["_ref"].as_str().unwrap(), json!({"text": r#""a\\b\"c""#})).unwrap();
+    });
+    stage.grid.faults().inject(GridFault::ResetBeforeCommit.on_path("/request").after(2).times(1));
+    assert_eq!(stage.apply(&create(&note)).await.status, 500);
+    let stage = stage.restarted();
+    let answer = stage.apply(&create(&note)).await;
+    assert!(answer.body.contains("nothing is written there until then"), "{answer:?}");
+    stage.advance(60);
+    assert_eq!(stage.apply(&create(&note)).await.status, 204);
+    assert_eq!(
+        stage.entries(),
+        [
+            "Create TXT note.example.com Applied",
+            "Replace TXT note.example.com NotApplied",
+            "Replace TXT note.example.com Applied"
+        ]
+    );
 }

@@ -52,6 +52,25 @@ async fn a_delegation_follows_the_address_of_its_name_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_delegation_to_a_name_server_beneath_itself_is_made_and_follows_its_address() {
+    let stage = Stage::new();
+    let ask = |address: &str| {
+        create(&[
+            endpoint("team", "NS", 30, &["ns1.team.example.com"]),
+            endpoint("ns1.team", "A", 0, &[address]),
+        ])
+    };
+    assert_eq!(stage.apply(&ask("192.0.2.53")).await.status, 204);
+    assert_eq!(stage.shown().await, ["NS team.example.com 30 ns1.team.example.com"]);
+    assert_eq!(stage.apply(&ask("192.0.2.54")).await.status, 204);
+    let zone = stage.grid.delegation("team.example.com", "default").unwrap();
+    assert_eq!(zone.delegate_to[0].address, "192.0.2.54");
+    let writes = stage.writes();
+    assert_eq!(stage.apply(&ask("192.0.2.54")).await.status, 204);
+    assert_eq!(stage.writes(), writes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_refused_set_stops_no_other_and_is_told_with_a_status_that_external_dns_survives() {
     let stage = Stage::new();
     let manual = json!({"name": "old.example.com", "view": "default", "ipv4addr": "192.0.2.9"});
@@ -67,9 +86,9 @@ async fn a_refused_set_stops_no_other_and_is_told_with_a_status_that_external_dn
     assert_eq!(
         answer.body.lines().collect::<Vec<_>>(),
         [
-            r#"MX mail.example.com is refused: "MX" is none of the types A, AAAA, CNAME, NS and TXT"#,
             "A old.example.com is refused: 192.0.2.9 stands there, which does not belong to webhook/eu; delete it by hand, or leave the name out",
             "A www.example.org is refused: it is in none of the domains example.com (WEBHOOK_DOMAINS)",
+            r#"MX mail.example.com is refused: "MX" is none of the types A, AAAA, CNAME, NS and TXT"#,
         ]
     );
     assert_eq!(stage.shown().await, ["A old.example.com 0 192.0.2.9", "A www.example.com 0 192.0.2.1"]);
@@ -176,6 +195,74 @@ async fn what_is_not_done_at_the_deadline_is_told_and_done_by_the_next_rounds() 
     assert_eq!(stage.list().await.len(), 60);
     assert!(stage.grid.journal().most_at_once() <= 4);
     assert_eq!(stage.log().len(), 60, "nothing was made twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_grid_refuses_is_tried_once_in_ten_minutes_and_told_alike_in_every_round() {
+    let stage = Stage::new();
+    let servers = json!({"fqdn": "team.example.com", "view": "default",
+        "delegate_to": [{"name": "ns.team.example.net", "address": "192.0.2.53"}]});
+    stage.grid.edit(|admin| admin.create("zone_delegated", servers)).unwrap();
+    let beneath: Vec<_> =
+        (10..22).map(|number| endpoint(&format!("h{number}.team"), "A", 0, &["192.0.2.1"])).collect();
+    let first = stage.apply(&create(&beneath)).await;
+    assert_eq!((first.status, first.body.lines().count()), (500, 12), "{first:?}");
+    let told = "A h10.team.example.com is refused: it lies beneath team.example.com, which is delegated, so the grid has no records there; have it made where team.example.com is served, or leave it out";
+    assert_eq!(first.body.lines().next(), Some(told));
+    let entries = stage.log().len();
+    assert_eq!(entries, 12);
+    for _ in 0..3 {
+        assert_eq!(stage.apply(&create(&beneath)).await, first);
+    }
+    assert_eq!(stage.log().len(), entries);
+    stage.advance(600);
+    assert_eq!(stage.apply(&create(&beneath)).await, first);
+    assert_eq!(stage.log().len(), 2 * entries);
+}
+
+/// The whole of the read is over before the deadline, and the first write is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_alias_does_not_go_without_what_takes_its_place() {
+    let stage = Stage::with(builder(), &[("WEBHOOK_DEADLINE_SECONDS", "1")]);
+    let (alias, address) =
+        (endpoint("www", "CNAME", 0, &["lb.example.net"]), endpoint("www", "A", 0, &["192.0.2.1"]));
+    assert_eq!(stage.apply(&create(std::slice::from_ref(&alias))).await.status, 204);
+    let swap = Changes { create: vec![address], delete: vec![alias], ..Changes::default() };
+    stage.grid.faults().inject(Fault::Slow(Duration::from_millis(400)));
+    stage.apply(&swap).await;
+    stage.grid.faults().clear();
+    assert_eq!(stage.shown().await, ["A www.example.com 0 192.0.2.1"]);
+}
+
+/// Before the first of many changes everything may have to be read, and that may take longer than a request has.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_round_gets_further_however_slow_the_grid_is() {
+    let stage = Stage::with(builder(), &[("WEBHOOK_DEADLINE_SECONDS", "1")]);
+    let many: Vec<_> =
+        (10..50).map(|number| endpoint(&format!("h{number}"), "A", 0, &["192.0.2.1"])).collect();
+    stage.grid.faults().inject(Fault::Slow(Duration::from_millis(500)));
+    let made = || stage.grid.edit(|admin| admin.find("record:a", &[])).unwrap().len();
+    // Four names at once, so that five come of two rounds at least.
+    for _ in 0..20 {
+        if made() > 4 {
+            return;
+        }
+        assert_eq!(stage.apply(&create(&many)).await.status, 503);
+    }
+    panic!("{} sets after 20 rounds", made());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_names_are_read_all_together() {
+    let stage = Stage::new();
+    assert_eq!(stage.list().await, []);
+    let many: Vec<_> =
+        (100..300).map(|number| endpoint(&format!("h{number}"), "A", 0, &["192.0.2.1"])).collect();
+    let mark = stage.grid.journal().mark();
+    assert_eq!(stage.apply(&create(&many)).await.status, 204);
+    let calls = stage.grid.journal().since(mark).len();
+    // For each set a look and a write.
+    assert!((400..420).contains(&calls), "{calls}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Request;
+use futures::StreamExt;
 use gslb_provider_webhook::protocol::{Endpoint, MEDIA_TYPE};
 use serde_json::json;
 
@@ -83,6 +84,27 @@ async fn a_body_that_is_broken_or_too_large_is_refused_and_nothing_is_written() 
         ),
     ];
     assert_refused(&stage, &cases).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_bodies_at_once_take_no_more_room_than_one() {
+    let stage = Stage::with(builder(), &[("WEBHOOK_MAX_ENDPOINTS", "3")]);
+    let send = async |body: Body| stage.send("POST", "/records", body).await;
+    let blanks = |kilobytes: usize| axum::body::Bytes::from(vec![b' '; kilobytes << 10]);
+    let (sender, rest) = futures::channel::oneshot::channel::<axum::body::Bytes>();
+    // It takes most of the room, and waits.
+    let first =
+        futures::stream::iter([blanks(900)]).chain(futures::stream::once(async { rest.await.unwrap() }));
+    let first = send(Body::from_stream(first.map(Ok::<_, std::convert::Infallible>)));
+    let second = async {
+        let answer = send(Body::from(blanks(200))).await;
+        sender.send("{}".into()).unwrap();
+        answer
+    };
+    let (first, second) = futures::join!(first, second);
+    assert_eq!((first.status, second.status), (204, 503), "{first:?} {second:?}");
+    assert!(second.body.starts_with("the bodies of other requests take all the room"), "{second:?}");
+    assert_eq!(send(Body::from([&blanks(900), "{}".as_bytes()].concat())).await.status, 204);
 }
 
 /// C064, C067.

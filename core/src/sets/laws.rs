@@ -18,14 +18,15 @@ fn ours() -> RecordClaim {
 }
 
 fn any_set() -> impl Strategy<Value = RecordSet> {
-    let name = prop::sample::select(vec!["a", "b", "c", "ns1"]);
+    let name = prop::sample::select(vec!["a", "b", "c", "ns1", "ns1.a"]);
     let rtype = prop::sample::select(RecordType::ALL.to_vec());
     let picks = prop::collection::btree_set(0..3usize, 1..3);
     (name, rtype, prop::sample::select(vec![0, 30, 300]), picks).prop_map(|(name, rtype, ttl, picks)| {
         let data: &[&str] = match rtype {
             RecordType::A => &["192.0.2.1", "192.0.2.2", "192.0.2.3"],
             RecordType::Aaaa => &["2001:db8::1", "2001:db8::2", "2001:db8::3"],
-            RecordType::Cname | RecordType::Ns => &["ns1.example.com", "a.example.com", "x.example.net"],
+            RecordType::Cname => &["ns1.example.com", "a.example.com", "x.example.net"],
+            RecordType::Ns => &["ns1.example.com", "a.example.com", "ns1.a.example.com"],
             RecordType::Txt => &["one", "two", "three"],
         };
         let most = if rtype == RecordType::Cname { 1 } else { 3 };
@@ -152,6 +153,13 @@ proptest! {
         prop_assert_eq!(foreign(&after), foreign(&state));
         for name in after.values() {
             prop_assert!(!name.contains_key(&RecordType::Cname) || name.len() == 1);
+        }
+        for (_, approved) in &first.changes {
+            let key = approved.change().key();
+            let is_new = approved.change().before().is_none() && key.rtype == RecordType::Ns;
+            let beneath = |other: &SetKey| other.name.is_within(&key.name) && other.name != key.name;
+            let mut others = first.changes.iter().filter(|(_, other)| other.change().after().is_some());
+            prop_assert!(!is_new || !others.any(|(_, other)| beneath(other.change().key())));
         }
         let again = plan(wishes, vec![], &after, &policy(&state));
         prop_assert_eq!(again.changes, []);

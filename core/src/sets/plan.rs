@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use super::beneath::settle_beneath;
 use super::change::{ApprovedSetChange, SetChange};
 use super::observed::{ObservedName, ObservedSet, ObservedSets};
 use super::record_set::{Datum, Glue, RecordSet, SetKey};
@@ -86,6 +87,7 @@ pub fn plan(
 ) -> SetPlan {
     let mut plan = SetPlan { refusals: refused, ..SetPlan::default() };
     let wishes = with_glue(wishes, observed, &mut plan.refusals);
+    let wishes = settle_beneath(wishes, observed, policy, &mut plan);
     let nothing = ObservedName::new();
     let mut changes: BTreeMap<SetKey, SetChange> = BTreeMap::new();
     for (key, wish) in wishes {
@@ -117,13 +119,13 @@ fn judge(key: &SetKey, wish: Wish, name: &ObservedName, policy: &SetPolicy) -> R
         return Err(SetRefusal::Apex { set });
     }
     let standing = name.get(&key.rtype);
-    if let Some(why) = standing.and_then(|standing| standing.held.clone()) {
-        return match wish.after() {
-            Some(after) if standing.is_some_and(|standing| standing.data() == after.data) => {
-                Ok(Verdict::AsWanted)
-            }
-            _ => Err(SetRefusal::Held { set, why }),
+    if let Some((standing, why)) = standing.and_then(|standing| Some((standing, standing.held.clone()?))) {
+        let as_wanted = match &wish {
+            Wish::Create(after) => standing.data() == after.data,
+            Wish::Update(_, after) => standing.is(after),
+            Wish::Delete(_) => false,
         };
+        return if as_wanted { Ok(Verdict::AsWanted) } else { Err(SetRefusal::Held { set, why }) };
     }
     match (wish, standing) {
         (Wish::Create(after), None) => Ok(Verdict::Change(SetChange::Create { after })),
@@ -320,7 +322,8 @@ fn bound_deletions(
 ) {
     let kept: BTreeSet<DomainName> = changes
         .iter()
-        .filter(|(_, change)| change.after().is_some())
+        // A text is in the place of none.
+        .filter(|(key, change)| change.after().is_some() && key.rtype != RecordType::Txt)
         .map(|(key, _)| key.name.clone())
         .collect();
     let going: Vec<SetKey> = changes

@@ -35,6 +35,16 @@ impl fmt::Display for SetKey {
     }
 }
 
+impl std::str::FromStr for SetKey {
+    type Err = BadSet;
+
+    /// Reads what sentences and the change log call it.
+    fn from_str(text: &str) -> Result<Self, BadSet> {
+        let (rtype, name) = text.split_once(' ').unwrap_or((text, ""));
+        Ok(Self::new(DomainName::parse(name)?, rtype.parse()?))
+    }
+}
+
 /// What one record says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Datum {
@@ -173,9 +183,15 @@ impl From<RecordSet> for Written {
 impl TryFrom<Written> for RecordSet {
     type Error = BadSet;
 
+    /// Everything that may stand at a provider may be in the log, also what nobody could ask for.
     fn try_from(written: Written) -> Result<Self, BadSet> {
         let Written { name, r#type, ttl, data, glue } = written;
-        Ok(Self { ttl, glue, ..Self::parse(&name, r#type.as_str(), 0, &data)? })
+        let read = |text: &String| match r#type {
+            RecordType::Txt => Ok(Datum::Text(Text::of_quoted(text))),
+            RecordType::A | RecordType::Aaaa | RecordType::Cname | RecordType::Ns => datum(r#type, text),
+        };
+        let data = data.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Self { key: SetKey::new(DomainName::parse(&name)?, r#type), ttl, data, glue })
     }
 }
 
@@ -235,6 +251,27 @@ mod tests {
         for set in [delegation, text, parse("*.example.com", "A", 30, &["192.0.2.1"]).unwrap()] {
             let written = serde_json::to_value(&set).unwrap();
             assert_eq!(serde_json::from_value::<RecordSet>(written).unwrap(), set);
+        }
+    }
+
+    #[test]
+    fn a_set_is_known_by_what_sentences_call_it() {
+        for key in ["TXT note.example.com", "A *.example.com"] {
+            assert_eq!(key.parse::<SetKey>().unwrap().to_string(), key);
+        }
+        for other in ["", "TXT", "zone example.com", "A "] {
+            assert!(other.parse::<SetKey>().is_err(), "{other}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_text_stands_at_a_grid_is_read_from_the_log_as_it_was(list in r#"[ -~äö\\"\n]{0,40}"#) {
+            let key = SetKey::new(DomainName::parse("note.example.com").unwrap(), RecordType::Txt);
+            let data = [Datum::Text(Text::of_strings(&list))].into();
+            let set = RecordSet { key, ttl: None, data, glue: Glue::new() };
+            let written = serde_json::to_value(&set).unwrap();
+            proptest::prop_assert_eq!(serde_json::from_value::<RecordSet>(written).unwrap(), set);
         }
     }
 }

@@ -80,6 +80,16 @@ pub enum SetRefusal {
         /// Which.
         set: SetKey,
     },
+    /// DNS would not come here for it.
+    #[error(
+        "{set} is refused: it lies beneath {zone}, which the same request delegates, so that DNS would not find it; leave it out, or take name servers outside of {zone}"
+    )]
+    Beneath {
+        /// Which.
+        set: SetKey,
+        /// The delegation above it.
+        zone: DomainName,
+    },
     /// A delegation names addresses, too.
     #[error(
         "{set} is refused: no address of its name server {server} is known; send its A or AAAA record with it, or have one made in a zone of the same view"
@@ -119,6 +129,7 @@ impl SetRefusal {
             Self::Held { .. } => "Held",
             Self::Excluded { .. } => "Excluded",
             Self::Replacement { .. } => "Replacement",
+            Self::Beneath { .. } => "Beneath",
             Self::NoAddress { .. } => "NoAddress",
             Self::TooManyDeletions { .. } => "TooManyDeletions",
         }
@@ -136,6 +147,7 @@ impl SetRefusal {
             | Self::Held { set, .. }
             | Self::Excluded { set, .. }
             | Self::Replacement { set }
+            | Self::Beneath { set, .. }
             | Self::NoAddress { set, .. }
             | Self::TooManyDeletions { set, .. } => Some(set),
         }

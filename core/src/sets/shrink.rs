@@ -41,7 +41,7 @@ impl Told {
     pub fn listed(&mut self, found: &ObservedSets, now: Timestamp) -> Result<(), Loss> {
         let has = |key: &&SetKey| found.get(&key.name).is_some_and(|name| name.contains_key(&key.rtype));
         let (told, missing) = (self.keys.len(), self.keys.iter().filter(|key| !has(key)).count());
-        let most = missing == told || (missing >= FEW && missing * 2 > told);
+        let most = found.is_empty() || (missing >= FEW && missing * 2 > told);
         let since = *self.doubted_since.get_or_insert(now);
         if missing > 0 && most && now.duration_since(since) < BELIEVED_AFTER {
             return Err(Loss { missing, told });
@@ -50,6 +50,11 @@ impl Told {
             found.iter().flat_map(|(name, sets)| sets.keys().map(|rtype| SetKey::new(name.clone(), *rtype)));
         *self = Self { keys: keys.collect(), doubted_since: None };
         Ok(())
+    }
+
+    /// A set was made through this process, and is there from now on.
+    pub fn made(&mut self, key: SetKey) {
+        self.keys.insert(key);
     }
 
     /// A set was removed through this process.
@@ -101,6 +106,17 @@ mod tests {
             "5 of the 5 sets of records that were listed before are missing, which is not believed until it has been so for 10 minutes; look whether the zones are there and whether the account may still read them"
         );
         told.listed(&sets(0..0), at(1261)).unwrap();
+    }
+
+    #[test]
+    fn what_was_made_through_us_is_there_and_what_came_otherwise_shows_that_the_zone_is_read() {
+        let mut told = Told::default();
+        told.listed(&sets(0..1), at(0)).unwrap();
+        told.listed(&sets(1..30), at(1)).unwrap();
+        let name = |number| DomainName::parse(&format!("host{number}.example.com")).unwrap();
+        (30..100).for_each(|number| told.made(SetKey::new(name(number), RecordType::A)));
+        told.listed(&sets(11..100), at(2)).unwrap();
+        assert_eq!(told.listed(&sets(0..20), at(3)), Err(Loss { missing: 80, told: 89 }));
     }
 
     #[test]

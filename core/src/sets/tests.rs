@@ -161,6 +161,7 @@ fn a_set_that_is_held_is_left_and_is_no_fault_while_it_is_as_wanted() {
     assert_eq!(told(create(a(0, &["192.0.2.1"])), &stands, &policy()), [""; 0]);
     let refused = "A www.example.com is refused: it is locked by ddi-admin";
     assert_eq!(told(delete(a(0, &["192.0.2.1"])), &stands, &policy()), [refused]);
+    assert_eq!(told(update(a(0, &["192.0.2.1"]), a(30, &["192.0.2.1"])), &stands, &policy()), [refused]);
 }
 
 #[test]
@@ -305,20 +306,60 @@ fn a_delegation_of_ours_follows_the_addresses_of_its_servers_and_another_one_doe
     assert_eq!(wishes.len(), 1, "what goes leaves the last address");
 }
 
+#[test]
+fn the_addresses_of_name_servers_beneath_their_delegation_stand_in_it_and_nothing_else_does() {
+    let ns = || set("team", "NS", 30, &["ns1.team.example.com"]);
+    let server = |address: &str| set("ns1.team", "A", 0, &[address]);
+    let glue = |address: &str| -> Glue { [(server(ONE).key.name, [address.parse().unwrap()].into())].into() };
+    let note = || set("a-ns1.team", "TXT", 0, &["heritage=external-dns"]);
+    let both = SetRequest { creates: vec![ns(), server(ONE), note()], ..SetRequest::default() };
+    let (wishes, _) = both.into_wishes();
+    let first = plan(wishes, vec![], &standing(&[]), &policy());
+    let [(Step::Delegations, made)] = first.changes.as_slice() else { panic!("{first:?}") };
+    assert_eq!(made.change().after().unwrap().glue, glue(ONE));
+    assert_eq!(first.as_wanted, 1);
+    assert_eq!(
+        first.refusals.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "TXT a-ns1.team.example.com is refused: it lies beneath team.example.com, which the same request delegates, so that DNS would not find it; leave it out, or take name servers outside of team.example.com"
+        ]
+    );
+    // Once it stands, what asks for the address anew finds it there, and another one goes there.
+    let stands = standing(&[(RecordSet { glue: glue(ONE), ..ns() }, OURS)]);
+    let next = |address: &str| {
+        let (mut wishes, _) = create(server(address)).into_wishes();
+        follow_servers(&mut wishes, &stands, &policy().claim);
+        plan(wishes, vec![], &stands, &policy())
+    };
+    assert_eq!((next(ONE).changes, next(ONE).refusals), (vec![], vec![]));
+    let moved = next(TWO);
+    let [(_, follows)] = moved.changes.as_slice() else { panic!("{moved:?}") };
+    assert_eq!(follows.change().after().unwrap().glue, glue(TWO));
+    // Somebody else's is not filled, and the backend says what stands beneath.
+    let theirs = standing(&[(RecordSet { glue: glue(ONE), ..ns() }, THEIRS)]);
+    assert_eq!(told(create(server(TWO)), &theirs, &policy()), ["create A ns1.team.example.com"]);
+    // Up to the domain itself, which has name servers of its own.
+    let apex = RecordSet { key: SetKey::new(policy().domains.remove(0), RecordType::Ns), ..ns() };
+    let request = SetRequest { creates: vec![apex, server(ONE)], ..SetRequest::default() };
+    assert_eq!(told(request, &standing(&[]), &policy())[0], "create A ns1.team.example.com");
+}
+
 /// C066.
 #[test]
 fn one_request_does_not_take_most_of_what_is_ours_away() {
     let gone = |count: usize| -> Vec<_> {
         (0..count).map(|n| set(&format!("h{n}"), "A", 0, &["192.0.2.1"])).collect()
     };
-    let asked = |count: usize, own_sets: usize, replaced: usize| {
+    let asked_with = |count: usize, own_sets: usize, replaced: usize, rtype: &str, datum: &str| {
         let stands: Vec<_> = gone(count).into_iter().map(|set| (set, OURS)).collect();
-        let creates = (0..replaced).map(|n| set(&format!("h{n}"), "AAAA", 0, &["2001:db8::1"])).collect();
+        let creates = (0..replaced).map(|n| set(&format!("h{n}"), rtype, 0, &[datum])).collect();
         let request = SetRequest { creates, deletes: gone(count), ..SetRequest::default() };
         let (wishes, _) = request.into_wishes();
         let plan = plan(wishes, vec![], &standing(&stands), &SetPolicy { own_sets, ..policy() });
         plan.changes.iter().filter(|(_, change)| change.change().after().is_none()).count()
     };
+    let asked = |count, own_sets, replaced| asked_with(count, own_sets, replaced, "AAAA", "2001:db8::1");
+    assert_eq!(asked_with(11, 11, 11, "TXT", "x"), 0, "a text is in the place of none");
     assert_eq!(asked(10, 10, 0), 10);
     assert_eq!(asked(11, 11, 0), 0);
     assert_eq!(asked(11, 22, 0), 11);

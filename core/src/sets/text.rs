@@ -37,6 +37,16 @@ impl Text {
         Self(strings(list).concat())
     }
 
+    /// What [`Display`](fmt::Display) writes of a text, whatever it has in it.
+    pub(super) fn of_quoted(quoted: &str) -> Self {
+        let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
+        let (mut text, mut chars) = (String::new(), inner.chars());
+        while let Some(c) = chars.next() {
+            text.extend(if c == '\\' { chars.next() } else { Some(c) });
+        }
+        Self(text)
+    }
+
     /// The list of character strings in quotes, none too long.
     pub fn to_strings(&self) -> String {
         let mut strings = vec![String::new()];

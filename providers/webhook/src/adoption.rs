@@ -13,7 +13,8 @@ pub fn companions<'a>(keys: impl IntoIterator<Item = &'a SetKey>, prefix: &str) 
     keys.into_iter().filter_map(|key| companion(key, prefix)).collect()
 }
 
-/// Those of these sets whose TXT record names one of the owners; a TXT record that does so itself is one of them.
+/// Those of these sets whose TXT record without a claim names one of the owners; a TXT record that does so itself is one
+/// of them.
 pub fn adopted<'a>(
     keys: impl IntoIterator<Item = &'a SetKey>,
     observed: &ObservedSets,
@@ -22,7 +23,10 @@ pub fn adopted<'a>(
 ) -> BTreeSet<SetKey> {
     let names_owner = |name: &DomainName| {
         let texts = observed.get(name).and_then(|name| name.get(&RecordType::Txt));
-        texts.is_some_and(|texts| texts.records.keys().any(|text| names_one_of(text, owners)))
+        // One with a claim was written by one of ours, which would have claimed the record, too: what stands there without a
+        // claim came from somebody else.
+        let mut records = texts.into_iter().flat_map(|texts| &texts.records);
+        records.any(|(text, record)| record.claim.is_none() && names_one_of(text, owners))
     };
     let is_adopted = |key: &&SetKey| {
         names_owner(&key.name) && key.rtype == RecordType::Txt
@@ -76,5 +80,12 @@ mod tests {
         assert_eq!(adopted_by("k8gb-us", "old-"), [""; 0]);
         let names = companions(&keys, "old-");
         assert_eq!(names.len(), 2);
+        let mut claimed = observed.clone();
+        for record in
+            claimed.values_mut().flat_map(|name| name.values_mut()).flat_map(|set| set.records.values_mut())
+        {
+            record.claim = Some("webhook/eu".parse().unwrap());
+        }
+        assert_eq!(adopted(&keys, &claimed, &["k8gb-eu".to_owned()].into(), "old-"), [].into());
     }
 }

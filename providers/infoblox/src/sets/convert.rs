@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use gslb_core::delegation::{Obstacle, Presence};
 use gslb_core::name::DomainName;
-use gslb_core::sets::{Datum, ObservedRecord, ObservedSet, ObservedSets, RecordType, Text};
+use gslb_core::sets::{Datum, Glue, ObservedRecord, ObservedSet, ObservedSets, RecordType, Text};
+use gslb_core::text::quoted;
 
 use super::wire::{HostAddress, SetKind, SetObject};
 use crate::claims::{mark_of, ttl_of};
@@ -52,8 +53,11 @@ impl Found {
                 let Ok(name) = DomainName::parse(&object.name) else { return };
                 let set = sets.entry(name).or_default().entry(*rtype).or_default();
                 match self.datum() {
-                    Some(datum) => drop(set.records.insert(datum, record(object))),
-                    None => set.held = Some(unreadable(*rtype, object, secrets)),
+                    Some(datum) if object.disable == Some(true) => {
+                        set.hold(disabled(&format!("its record {}", quoted(&datum.to_string()))));
+                    }
+                    Some(datum) => set.add(datum, record(object)),
+                    None => set.hold(unreadable(*rtype, object, secrets)),
                 }
             }
             Self::Record(SetKind::Host, object) => add_host(object, sets),
@@ -81,6 +85,12 @@ fn unreadable(rtype: RecordType, object: &SetObject, secrets: &Secrets) -> Strin
     )
 }
 
+/// What is disabled is in no DNS (reference.md §4.1), and whoever disabled it wants that: it is no part of its set, and
+/// the set is held.
+fn disabled(what: &str) -> String {
+    format!("{what} is disabled at the grid, so DNS does not have it; enable it or delete it by hand")
+}
+
 /// A host outside DNS answers nothing.
 fn add_host(host: &SetObject, sets: &mut ObservedSets) {
     if host.configure_for_dns == Some(false) {
@@ -99,20 +109,23 @@ fn add_host(host: &SetObject, sets: &mut ObservedSets) {
             continue;
         }
         let set = sets.entry(name.clone()).or_default().entry(rtype).or_default();
-        set.held = Some(format!(
+        set.hold(format!(
             "a host object of the grid holds its addresses (record:host {name}); change that by hand"
         ));
-        let records = addresses
-            .into_iter()
-            .map(|address| (Datum::Address(address), ObservedRecord { ttl, claim: None }));
-        set.records.extend(records);
+        if host.disable == Some(true) {
+            continue;
+        }
+        let record = ObservedRecord { ttl, claim: None };
+        addresses.into_iter().for_each(|address| set.add(Datum::Address(address), record.clone()));
     }
     for alias in host.aliases.iter().flatten().filter_map(|alias| DomainName::parse(alias).ok()) {
         let set = sets.entry(alias).or_default().entry(RecordType::Cname).or_default();
-        set.held = Some(format!(
+        set.hold(format!(
             "it is an alias of a host object of the grid (record:host {name}); change that by hand"
         ));
-        set.records.insert(Datum::Name(name.clone()), ObservedRecord { ttl, claim: None });
+        if host.disable != Some(true) {
+            set.add(Datum::Name(name.clone()), ObservedRecord { ttl, claim: None });
+        }
     }
 }
 
@@ -123,32 +136,35 @@ fn add_zone(zone: &ZoneDelegated, sets: &mut ObservedSets, secrets: &Secrets) {
         Ok(Presence::Present(found)) => found,
         Ok(Presence::Absent) => return,
         Err(unreadable) => {
-            set.held = Some(secrets.quote(&unreadable.to_string()));
+            set.hold(secrets.quote(&unreadable.to_string()));
             return;
         }
     };
     let mark = mark_of(zone.extattrs.as_ref(), zone.comment.as_deref());
     let claim = mark.map(|(_, claim, _)| claim);
     let record = ObservedRecord { ttl: found.delegation.ttl, claim };
-    let servers = found.delegation.servers;
+    let servers = match found.obstacles.contains(&Obstacle::Disabled) {
+        true => Glue::new(),
+        false => found.delegation.servers,
+    };
     *set = ObservedSet {
         records: servers.keys().map(|server| (Datum::Name(server.clone()), record.clone())).collect(),
         glue: servers,
-        held: found.obstacles.iter().find_map(held),
+        held: found.obstacles.iter().map(held).min(),
     };
 }
 
-fn held(obstacle: &Obstacle) -> Option<String> {
+fn held(obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::Locked { by } => {
             let by = by.as_deref().unwrap_or("somebody");
-            Some(format!("it is locked by {by}; ask for the lock to be released"))
+            format!("it is locked by {by}; ask for the lock to be released")
         }
-        Obstacle::NsGroup { name } => Some(format!(
+        Obstacle::NsGroup { name } => format!(
             "its name servers come from the name server group {name}; take the group off the delegation"
-        )),
-        Obstacle::ForeignClaim { why } => Some(why.clone()),
-        Obstacle::Disabled => None,
+        ),
+        Obstacle::ForeignClaim { why } => why.clone(),
+        Obstacle::Disabled => disabled("the delegation"),
     }
 }
 
@@ -210,6 +226,44 @@ mod tests {
         let found =
             vec![plain(RecordType::A, json!({"ipv4addr": "here"})), plain(RecordType::Cname, json!({}))];
         assert_eq!(shown(found), ["A www.example.com [] [] held", "CNAME www.example.com [] [] held"]);
+    }
+
+    /// An alias of a host, an address beside one that answers, and a delegation.
+    #[test]
+    fn what_is_disabled_is_in_no_dns_and_keeps_its_place() {
+        let off = |mut object: Value| {
+            object["disable"] = true.into();
+            object
+        };
+        let zone = off(json!({"_ref": "zone_delegated/x", "fqdn": "glb.example.com", "view": "default",
+            "delegate_to": [{"name": "ns1.example.com", "address": "192.0.2.53"}]}));
+        let host = off(json!({"name": "app.example.com", "view": "default", "aliases": ["web.example.com"],
+            "ipv4addrs": [{"ipv4addr": "192.0.2.9", "host": "app.example.com"}]}));
+        let found = vec![
+            plain(RecordType::A, json!({"ipv4addr": "192.0.2.1"})),
+            plain(RecordType::A, off(json!({"ipv4addr": "192.0.2.2"}))),
+            plain(RecordType::Txt, off(json!({"text": "x"}))),
+            Found::Zone(serde_json::from_value(zone).unwrap()),
+            Found::Record(SetKind::Host, serde_json::from_value(host).unwrap()),
+        ];
+        assert_eq!(
+            shown(found),
+            [
+                "A app.example.com [] [] held",
+                "NS glb.example.com [] [] held",
+                "CNAME web.example.com [] [] held",
+                r#"A www.example.com ["192.0.2.1"] [] held"#,
+                "TXT www.example.com [] [] held",
+            ]
+        );
+        let one = plain(RecordType::A, off(json!({"ipv4addr": "192.0.2.2"})));
+        let mut sets = observed([one], &Secrets::default()).into_values();
+        assert_eq!(
+            sets.next().unwrap()[&RecordType::A].held.as_deref(),
+            Some(
+                "its record 192.0.2.2 is disabled at the grid, so DNS does not have it; enable it or delete it by hand"
+            )
+        );
     }
 
     #[test]

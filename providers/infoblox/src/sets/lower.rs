@@ -10,13 +10,15 @@ use crate::claims::{CLAIM, COMMENT, Mark, comment, mark_of};
 
 /// The operations of a batch that makes all of the change or nothing: each record that goes or changes is searched for
 /// as it was seen, with its claim, and without a hit the grid takes the whole batch back. What comes is made before
-/// anything goes.
+/// anything goes. The last search counts: if somebody else wrote into the set meanwhile, there are too many hits, and the
+/// grid takes the batch back, too (reference.md §2.4, §2.9). So of two who make one set at once one is told.
 pub(super) fn lower(approved: &ApprovedSetChange, objects: &[Found], view: &str, mark: Mark) -> Vec<Value> {
     let (mut made, mut edited, mut removed) = (vec![], vec![], vec![]);
     let change = approved.change();
     let rtype = change.key().rtype;
     let of_type =
         |found: &&Found| matches!(found, Found::Record(SetKind::Plain(known), _) if *known == rtype);
+    let standing = objects.iter().filter(of_type).count();
     let mut present: Vec<(Datum, &Found)> =
         objects.iter().filter(of_type).filter_map(|found| Some((found.datum()?, found))).collect();
     // An alias keeps its object, and with it what others wrote there.
@@ -35,7 +37,7 @@ pub(super) fn lower(approved: &ApprovedSetChange, objects: &[Found], view: &str,
         match update {
             Some(update) if update.is_empty() => {}
             Some(update) => edited.extend([search(found, rtype, view, &state), put(&state, update)]),
-            None => removed.extend([search(found, rtype, view, &state), delete(&state)]),
+            None => removed.push([search(found, rtype, view, &state), delete(&state)]),
         }
     }
     if let (Some(after), None) = (change.after(), moved) {
@@ -43,7 +45,9 @@ pub(super) fn lower(approved: &ApprovedSetChange, objects: &[Found], view: &str,
         let new = after.data.iter().filter(|datum| present.iter().all(|(known, _)| known != *datum));
         made.extend(new.map(|datum| create(approved, after, datum, view, mark)));
     }
-    made.into_iter().chain(edited).chain(removed).collect()
+    let left = standing + made.len() - removed.len();
+    let alone = change.after().map(|after| count(after, left, view));
+    made.into_iter().chain(edited).chain(removed.into_iter().flatten()).chain(alone).collect()
 }
 
 /// The claim of an object that is made, and a comment that tells people.
@@ -124,6 +128,14 @@ fn search(found: &Found, rtype: RecordType, view: &str, state: &str) -> Value {
     }
     json!({"method": "GET", "object": SetKind::Plain(rtype).object(), "data": data,
         "args": {"_return_fields": "name"}, "assign_state": {state: "_ref"}, "discard": true})
+}
+
+/// Fails if there are more records in the set.
+fn count(set: &RecordSet, most: usize, view: &str) -> Value {
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    json!({"method": "GET", "object": SetKind::Plain(set.key.rtype).object(),
+        "data": {"name": set.key.name, "view": view},
+        "args": {"_return_fields": "name", "_max_results": -most}, "discard": true})
 }
 
 fn put(state: &str, data: Map<String, Value>) -> Value {

@@ -211,10 +211,7 @@ fn merge(sets: &mut ObservedSets, more: ObservedSets) {
     for (name, of_name) in more {
         let name = sets.entry(name).or_default();
         for (rtype, set) in of_name {
-            let known = name.entry(rtype).or_default();
-            known.records.extend(set.records);
-            known.glue.extend(set.glue);
-            known.held = known.held.take().or(set.held);
+            name.entry(rtype).or_default().merge(set);
         }
     }
 }

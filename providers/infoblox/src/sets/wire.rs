@@ -39,10 +39,11 @@ impl SetKind {
         let value = match self {
             Self::Plain(rtype) => value_field(rtype),
             Self::Host => {
-                return "name,view,ipv4addrs,ipv6addrs,aliases,configure_for_dns,ttl,use_ttl".to_owned();
+                return "name,view,ipv4addrs,ipv6addrs,aliases,configure_for_dns,ttl,use_ttl,disable"
+                    .to_owned();
             }
         };
-        format!("name,view,{value},ttl,use_ttl,comment,extattrs")
+        format!("name,view,{value},ttl,use_ttl,comment,extattrs,disable")
     }
 }
 
@@ -86,6 +87,8 @@ pub(super) struct SetObject {
     pub(super) comment: Option<String>,
     #[serde(default)]
     pub(super) extattrs: Option<Map<String, Value>>,
+    #[serde(default)]
+    pub(super) disable: Option<bool>,
 }
 
 /// An address of a host.

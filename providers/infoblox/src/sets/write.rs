@@ -7,17 +7,18 @@ use gslb_core::name::DomainName;
 use gslb_core::sets::{ApprovedSetChange, ObservedName, RecordSet, RecordType, SetChange};
 use gslb_provider_contract::{Disposition, ProviderError, Receipt};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::convert::Found;
 use super::lower::{claimed, lower};
+use crate::absence::above;
 use crate::answer::{Failure, Kind};
 use crate::claims::Mark;
 use crate::client::{BATCH, Request};
 use crate::lower::Write;
 use crate::provider::Infoblox;
 use crate::task::task_number;
-use crate::wire::{SCHEDULED_TASK, ZoneDelegated, written_record};
+use crate::wire::{SCHEDULED_TASK, ZONE_DELEGATED, ZoneDelegated, written_record};
 
 impl Infoblox {
     /// Makes a change, if the name still is what it was planned for.
@@ -86,16 +87,38 @@ impl Infoblox {
             }
             Kind::ReferenceGone | Kind::Duplicate | Kind::Final => {}
         }
+        let name = &change.key().name;
+        // The grid speaks of a zone that is missing where one of the name servers of others is in the way.
+        if matches!(failure.error, ProviderError::Misconfigured { .. })
+            && let Ok(Some(zone)) = self.delegated_above(name).await
+        {
+            let text = format!(
+                "it lies beneath {zone}, which is delegated, so the grid has no records there; have it made where {zone} is served, or leave it out"
+            );
+            return Err(ProviderError::Refused { text });
+        }
         if !matches!(failure.error, ProviderError::Refused { .. }) {
             return Err(failure.error);
         }
-        let name = &change.key().name;
         let (observed, _) = self.read_name(name).await.map_err(|failure| failure.error)?;
         match approved.is_allowed_at(&observed) {
             _ if change.shows_in(&observed) => Ok(done(observed)),
             true => Err(failure.error),
             false => Err(ProviderError::Stale { zone: name.clone() }),
         }
+    }
+
+    /// The closest delegation that holds a name.
+    async fn delegated_above(&self, name: &DomainName) -> Result<Option<DomainName>, Failure> {
+        let search = |zone: DomainName| {
+            json!({"method": "GET", "object": ZONE_DELEGATED, "data": {"fqdn": zone, "view": self.view()},
+                "args": {"_return_fields": "fqdn,view"}})
+        };
+        let body = Some(above(name).map(search).collect::<Vec<_>>().into());
+        let request = Request { method: Method::POST, target: BATCH.to_owned(), body };
+        let found: Vec<Vec<Value>> = self.parse(self.client.read_all(&request).await?)?;
+        let found = above(name).zip(found).find(|(_, hits)| !hits.is_empty());
+        Ok(found.map(|(zone, _)| zone))
     }
 
     /// Never sends a write again: reads what stands there, and decides (reference.md §6.3).

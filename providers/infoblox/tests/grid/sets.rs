@@ -127,9 +127,10 @@ async fn a_change_of_a_set_is_one_transaction_in_which_nothing_goes_before_somet
     let [write] = writes.as_slice() else { panic!("{writes:?}") };
     let operations: Vec<Value> = serde_json::from_str(write.body.as_deref().unwrap()).unwrap();
     let methods: Vec<_> = operations.iter().map(|operation| operation["method"].as_str().unwrap()).collect();
-    assert_eq!(methods, ["POST", "GET", "PUT", "GET", "DELETE"]);
+    assert_eq!(methods, ["POST", "GET", "PUT", "GET", "DELETE", "GET"]);
     assert_eq!(operations[2]["data"], json!({"ttl": 60, "use_ttl": true}));
     assert_eq!(operations[3]["data"][format!("*{CLAIM}")], "webhook/eu");
+    assert_eq!(operations[5]["args"]["_max_results"], -2);
     assert_eq!(shown(&on).await, ["A www.example.com 60 192.0.2.2 192.0.2.3 ours"]);
 }
 
@@ -345,4 +346,65 @@ async fn what_is_taken_over_gets_our_claim_when_it_changes() {
     on.provider.apply_set(change).await.unwrap();
     assert_eq!(shown(&on).await, ["A www.example.com 30 192.0.2.1 ours"]);
     assert!(change.change().shows_in(&listed(&on).await.into_values().next().unwrap()));
+}
+
+/// Where a text is cut is no difference to a reader, and the grid keeps both.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_text_that_says_the_same_as_ours_survives_whatever_is_asked_of_ours() {
+    for theirs_first in [true, false] {
+        let on = with_attributes();
+        let (before, after) = (set("note", "TXT", 0, &["y"]), set("note", "TXT", 30, &["y"]));
+        let theirs = json!({"name": "note.example.com", "view": "default", "text": r#""" "y""#});
+        if theirs_first {
+            on.grid.edit(|admin| admin.create("record:txt", theirs.clone())).unwrap();
+            let ours = json!({"name": "note.example.com", "view": "default", "text": "y",
+                "extattrs": {CLAIM: {"value": "webhook/eu"}}});
+            on.grid.edit(|admin| admin.create("record:txt", ours)).unwrap();
+        } else {
+            make(&on, create(std::slice::from_ref(&before))).await;
+            on.grid.edit(|admin| admin.create("record:txt", theirs)).unwrap();
+        }
+        let writes = on.writes().len();
+        for request in [delete(std::slice::from_ref(&before)), update(before, after)] {
+            let plan = planned(&on, request, &policy()).await;
+            assert_eq!(plan.changes, []);
+            assert_eq!(
+                plan.refusals.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                [
+                    r#"TXT note.example.com is refused: it has "y" twice, and not with the same claim and TTL; delete one of them by hand"#
+                ]
+            );
+        }
+        assert_eq!(on.writes().len(), writes);
+        let texts = on.grid.edit(|admin| admin.find("record:txt", &[])).unwrap();
+        assert_eq!(texts.len(), 2);
+    }
+}
+
+/// The other one writes between our look and our write, where nothing but the grid sees both.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_owners_that_make_one_set_at_once_one_is_told_and_leaves_nothing() {
+    let on = with_attributes();
+    make(&on, create(&[set("first", "A", 0, &["192.0.2.9"])])).await;
+    let race = |address: &str| set("race", "A", 0, &[address]);
+    let theirs = SetPolicy { claim: "webhook/us".parse().unwrap(), ..policy() };
+    let mut told = vec![];
+    for _ in 0..5 {
+        let (one, other) = (
+            planned(&on, create(&[race("192.0.2.1")]), &policy()).await,
+            planned(&on, create(&[race("192.0.2.2")]), &theirs).await,
+        );
+        on.grid.faults().inject(Fault::Slow(std::time::Duration::from_millis(20)));
+        let second = on.another(Wanted::default());
+        let (one, other) =
+            tokio::join!(on.provider.apply_set(&one.changes[0].1), second.apply_set(&other.changes[0].1));
+        on.grid.faults().clear();
+        let errors: Vec<ProviderError> = [one, other].into_iter().filter_map(Result::err).collect();
+        let [error] = errors.as_slice() else { panic!("{errors:?}") };
+        told.push(matches!(error, ProviderError::Stale { .. }));
+        let records = on.grid.edit(|admin| admin.find("record:a", &[("name", "race.example.com")])).unwrap();
+        assert_eq!(records.len(), 1);
+        on.grid.edit(|admin| admin.delete(records[0]["_ref"].as_str().unwrap())).unwrap();
+    }
+    assert_eq!(told, [true; 5]);
 }
