@@ -6,7 +6,7 @@
 //! that somebody has to approve), `beneath` (what a new delegation would hide), `service` (whether
 //! the grid serves what it holds), `claims` (whose a record is), `records` (the records of hosts, with its own stages), `sets` (those that external-dns asks for, too), `inspect` (all of that for people), `wire` and `convert`
 //! (their shapes and ours), `client` (HTTP only) with `connect`, `master`, `session`, [`login`] and `breaker` (when a
-//! request may be sent, to whom, and as whom), `answer` (what a reply means) with `secrets` (what of it may be quoted) and
+//! request may be sent, to whom, and as whom), `answer` (what a reply means) with `secrets` and `disguise` (what of it may be quoted) and
 //! `bounds` and `paging` (how much of it is read), [`calls`] (measuring), [`recording`] (what a grid answers, for those who have none).
 
 mod absence;
@@ -22,6 +22,7 @@ mod connect;
 mod convert;
 mod create;
 pub mod credentials;
+mod disguise;
 mod entries;
 mod inspect;
 pub mod login;

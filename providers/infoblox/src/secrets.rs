@@ -1,13 +1,16 @@
 //! What a grid, or whatever answers in its place, says in its own words: on one line, of bounded length, and without what
 //! we sent it as a credential, which a debugging proxy repeats.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use gslb_core::text::one_line;
 use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use secrecy::{ExposeSecret, SecretString};
+
+use crate::disguise::hide;
 
 /// Longest text of a grid that is quoted, in bytes, up to a letter; a condition's message has 32 KiB, a person reads less.
 const QUOTE_LENGTH: usize = 300;
@@ -16,6 +19,10 @@ const QUOTE_LENGTH: usize = 300;
 const REMEMBERED: usize = 12;
 /// A text as short as this is part of words, and hiding it would only show where it is.
 const SHORTEST: usize = 3;
+/// As short a piece of Base64 or hexadecimal digits is part of other ones.
+const SHORTEST_ENCODED: usize = 6;
+/// As many bytes of a text are looked at: far more than are shown, as an escape may have some ten for a letter.
+const LOOKED_AT: usize = 16 * 1024;
 
 /// Credentials and sessions that were sent lately.
 #[derive(Default)]
@@ -55,58 +62,31 @@ impl Secrets {
     /// A foreign text as a person may read it.
     pub(crate) fn quote(&self, text: &str) -> String {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut secrets: Vec<String> =
-            known.iter().flat_map(|secret| spellings(secret.expose_secret())).collect();
-        // One that is a part of another must not leave the rest of it.
-        secrets.sort_by_key(|secret| Reverse(secret.len()));
-        short(&secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(&secret, "***")))
+        let secrets: Vec<String> = known.iter().flat_map(|secret| forms(secret.expose_secret())).collect();
+        // No more of it is ever shown.
+        let begin = &text[..text.floor_char_boundary(LOOKED_AT)];
+        short(&hide(begin, secrets.iter().map(String::as_str)))
     }
 }
 
-/// A secret as a page, a link or JSON shows it: as it is, without the padding of Base64, and percent-, HTML- and
-/// JSON-encoded.
-fn spellings(secret: &str) -> BTreeSet<String> {
+/// A secret as it is, without the padding of Base64, and in Base64 and hexadecimal digits, whatever stands in front of it
+/// there. [`hide`] knows the escapes of each.
+fn forms(secret: &str) -> BTreeSet<String> {
     let bare = secret.trim_end_matches('=');
-    let percent = |upper: bool, plus: bool| -> String {
-        let encode = |byte: u8| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            b' ' if plus => "+".to_owned(),
-            _ if upper => format!("%{byte:02X}"),
-            _ => format!("%{byte:02x}"),
-        };
-        bare.bytes().map(encode).collect()
+    let encoded = |before: usize| {
+        let bytes = [&[0; 2][..before], secret.as_bytes()].concat();
+        // Letters that the secret alone decides about.
+        let own = (before * 8).div_ceil(6)..bytes.len() * 8 / 6;
+        [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)]
+            .map(|text| text[own.clone()].to_owned())
     };
-    let html = |quote: &str| {
-        let text = bare.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        text.replace('"', "&quot;").replace('\'', quote)
-    };
-    let json = serde_json::Value::from(bare).to_string();
-    let ascii: String = json.chars().map(escaped).collect();
-    let inner = |json: &str| json.trim_matches('"').to_owned();
-    let all = [
-        secret.to_owned(),
-        bare.to_owned(),
-        percent(true, false),
-        percent(false, false),
-        percent(true, true),
-        html("&#39;"),
-        html("&#x27;"),
-        html("'"),
-        json[1..json.len() - 1].to_owned(),
-        inner(&json).replace('/', "\\/"),
-        ascii[1..ascii.len() - 1].to_owned(),
-    ];
-    all.into_iter().filter(|spelling| spelling.len() >= SHORTEST).collect()
-}
-
-/// As JSON that is pure ASCII has it.
-fn escaped(letter: char) -> String {
-    if letter.is_ascii() {
-        return letter.to_string();
-    }
-    letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    let hexadecimal = [hex::encode(secret), hex::encode_upper(secret)];
+    let encoded = (0..3).flat_map(encoded).chain(hexadecimal).filter(|form| form.len() >= SHORTEST_ENCODED);
+    [secret.to_owned(), bare.to_owned()]
+        .into_iter()
+        .filter(|form| form.len() >= SHORTEST)
+        .chain(encoded)
+        .collect()
 }
 
 /// A foreign text on one line, of bounded length.
@@ -151,26 +131,21 @@ mod tests {
         assert_eq!(secrets.quote("key 4d1e8a0b, \u{202e}4d1e"), "key ***, \\u{202e}***");
     }
 
-    /// A link of a portal, a debugging page, a reply that is JSON.
     #[test]
-    fn a_secret_is_hidden_in_every_spelling_that_a_page_a_link_or_json_has_for_it() {
+    fn a_secret_is_hidden_in_base64_and_hexadecimal_digits_wherever_it_stands_there() {
         let secrets = Secrets::default();
-        secrets.note("S3cr/et\"wörd&<x>+y='z'");
+        secrets.note("Zq9/et\"w&d<x>+y");
         secrets.note("c3ZjLWRuczpTM2Ny==");
-        for shown in [
-            "S3cr/et\"wörd&<x>+y='z'",
-            "S3cr%2Fet%22w%C3%B6rd%26%3Cx%3E%2By%3D%27z%27",
-            "S3cr%2fet%22w%c3%b6rd%26%3cx%3e%2by%3d%27z%27",
-            "S3cr/et&quot;wörd&amp;&lt;x&gt;+y=&#39;z&#39;",
-            "S3cr/et&quot;wörd&amp;&lt;x&gt;+y='z'",
-            r#"S3cr/et\"wörd&<x>+y='z'"#,
-            r#"S3cr\/et\"wörd&<x>+y='z'"#,
-            r#"S3cr/et\"w\u00f6rd&<x>+y='z'"#,
-            "c3ZjLWRuczpTM2Ny%3D%3D",
-            "c3ZjLWRuczpTM2Ny",
-        ] {
-            let quoted = secrets.quote(&format!("a={shown}&b"));
-            assert!(quoted.starts_with("a=***") && !quoted.contains("TM2Ny"), "{shown}: {quoted}");
+        for before in ["", "u:", "me:", "svc-dns:"] {
+            let text = format!("{before}Zq9/et\"w&d<x>+y");
+            for shown in [STANDARD_NO_PAD.encode(&text), URL_SAFE_NO_PAD.encode(&text), hex::encode(&text)] {
+                let quoted = secrets.quote(&shown);
+                assert!(quoted.contains("***") && quoted.len() < 20, "{shown}: {quoted}");
+            }
+        }
+        for shown in ["c3ZjLWRuczpTM2Ny%3D%3D", "c3ZjLWRuczpTM2Ny", "c3ZjLWRu\r\nczpTM2Ny"] {
+            let quoted = secrets.quote(shown);
+            assert!(quoted.starts_with("***") && !quoted.contains("TM2Ny"), "{shown}: {quoted}");
         }
     }
 
