@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cache::{Chain, Key};
 use super::facts::annotated::Annotated;
 use super::gslb::group::Id;
-use super::room::Turns;
+use super::room::Room;
 use super::write::{Live, Need, Write};
 use super::{Pass, gslb, unless_gone};
 use crate::kube_call::{in_time, is_end_of_namespace};
@@ -34,19 +34,17 @@ const PASSES: usize = 4;
 
 /// Makes the passes that are asked for, until the daemon ends.
 pub(crate) async fn run(pass: Arc<Pass>, mut asked: mpsc::UnboundedReceiver<Key>) {
-    let turns = Turns::new(PASSES);
     let mut due: BTreeMap<Key, Instant> = BTreeMap::new();
     let (mut running, mut work) = (BTreeSet::new(), FuturesUnordered::new());
     loop {
         let now = Instant::now();
-        let is_ready = |key: &Key, at: &mut Instant| *at <= now && !running.contains(key);
-        let ready: Vec<Key> = due.extract_if(.., is_ready).map(|(key, _)| key).collect();
-        for key in ready {
+        while let Some(key) = first(&due, &running, now) {
+            due.remove(&key);
             running.insert(key.clone());
-            work.push(look_after(&pass, &turns, key));
+            work.push(look_after(&pass, key));
         }
-        // The end of a pass looks at what was asked for meanwhile.
-        let next = due.iter().filter(|(key, _)| !running.contains(*key)).map(|(_, at)| *at).min();
+        // What is due and has no room begins at the end of another one.
+        let next = due.values().filter(|at| **at > now).min().copied();
         tokio::select! {
             Some(key) = asked.recv() => drop(due.insert(key, Instant::now())),
             Some((key, pause)) = work.next() => {
@@ -59,9 +57,17 @@ pub(crate) async fn run(pass: Arc<Pass>, mut asked: mpsc::UnboundedReceiver<Key>
     }
 }
 
+/// Whose turn it is.
+fn first(due: &BTreeMap<Key, Instant>, running: &BTreeSet<Key>, now: Instant) -> Option<Key> {
+    let room = Room::beside(running.iter().map(|key| key.namespace.as_str()), PASSES);
+    let can_begin =
+        |(key, at): &(&Key, &Instant)| **at <= now && !running.contains(*key) && room.is_for(&key.namespace);
+    let ready = due.iter().filter(can_begin).min_by_key(|(_, at)| **at);
+    ready.filter(|_| running.len() < PASSES).map(|(key, _)| key.clone())
+}
+
 /// One pass, and after how long the next one has to follow by itself.
-async fn look_after(pass: &Pass, turns: &Turns, key: Key) -> (Key, Option<Duration>) {
-    let _turn = turns.take(&key.namespace).await;
+async fn look_after(pass: &Pass, key: Key) -> (Key, Option<Duration>) {
     let name = format!("{WHAT} {key}");
     match reconcile(pass, &key).await {
         Ok(again) => {

@@ -2,9 +2,15 @@
 //! an admission webhook that does not answer, those of others go on.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+/// A pass of so long hangs at a call. No outside reference.
+const SLOW: Duration = Duration::from_millis(500);
+/// How long it is remembered that one did: above the longest pause after a failure (30 s).
+const REMEMBERED: Duration = Duration::from_secs(45);
 
 /// How much each namespace may still begin.
 pub(crate) struct Room<'a> {
@@ -34,59 +40,98 @@ fn share_of(at_once: usize) -> usize {
     at_once.div_ceil(2)
 }
 
-/// The same room for whoever can wait for it, in the order of asking.
+/// The same for passes, which are short unless the calls of their namespace are slow: only then it is held to its share.
 pub(crate) struct Turns {
-    all: Arc<Semaphore>,
-    namespaces: Mutex<BTreeMap<String, Arc<Semaphore>>>,
+    lanes: Mutex<BTreeMap<String, Lane>>,
     share: usize,
 }
 
+/// The passes of one namespace.
+#[derive(Debug, Default)]
+struct Lane {
+    /// When those that are under way began.
+    begun: Vec<Instant>,
+    /// One of them was slow lately.
+    slow_until: Option<Instant>,
+}
+
 /// A turn, until it is dropped.
-pub(crate) struct Turn(#[allow(dead_code, reason = "held")] [Option<OwnedSemaphorePermit>; 2]);
+pub(crate) struct Turn<'a> {
+    turns: &'a Turns,
+    namespace: String,
+    begun: Instant,
+}
 
 impl Turns {
     pub(crate) fn new(at_once: usize) -> Self {
-        let all = Arc::new(Semaphore::new(at_once));
-        Self { all, namespaces: Mutex::default(), share: share_of(at_once) }
+        Self { lanes: Mutex::default(), share: share_of(at_once) }
     }
 
-    /// Waits until one more of this namespace may begin.
-    pub(crate) async fn take(&self, namespace: &str) -> Turn {
-        let own = self.own(namespace);
-        // Neither is ever closed.
-        let own = own.acquire_owned().await.ok();
-        Turn([own, Arc::clone(&self.all).acquire_owned().await.ok()])
+    /// A turn, unless the namespace is slow and has its share already.
+    pub(crate) fn take(&self, namespace: &str) -> Option<Turn<'_>> {
+        let now = Instant::now();
+        let mut lanes = self.lock();
+        let lane = lanes.entry(namespace.to_owned()).or_default();
+        if lane.begun.len() >= self.share && lane.is_slow(now) {
+            return None;
+        }
+        lane.begun.push(now);
+        Some(Turn { turns: self, namespace: namespace.to_owned(), begun: now })
     }
 
-    fn own(&self, namespace: &str) -> Arc<Semaphore> {
-        let mut namespaces = self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever waits for one, or has a turn of it, holds it.
-        namespaces.retain(|_, own| Arc::strong_count(own) > 1);
-        let new = || Arc::new(Semaphore::new(self.share));
-        Arc::clone(namespaces.entry(namespace.to_owned()).or_insert_with(new))
+    fn end(&self, namespace: &str, begun: Instant) {
+        let now = Instant::now();
+        let mut lanes = self.lock();
+        if let Some(lane) = lanes.get_mut(namespace) {
+            if now - begun >= SLOW {
+                lane.slow_until = Some(now + REMEMBERED);
+            }
+            if let Some(at) = lane.begun.iter().position(|other| *other == begun) {
+                lane.begun.swap_remove(at);
+            }
+        }
+        lanes.retain(|_, lane| !lane.begun.is_empty() || lane.is_slow(now));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Lane>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lane {
+    fn is_slow(&self, now: Instant) -> bool {
+        self.slow_until.is_some_and(|until| until > now)
+            || self.begun.iter().any(|begun| now - *begun >= SLOW)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.turns.end(&self.namespace, self.begun);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt;
+    use tokio::time::advance;
 
     use super::*;
 
-    #[test]
-    fn a_namespace_that_hangs_leaves_half_of_the_turns_to_others_and_is_forgotten_at_its_end() {
+    #[tokio::test(start_paused = true)]
+    async fn a_namespace_that_is_slow_gets_half_of_the_turns_until_it_was_fast_for_a_while() {
         let turns = Turns::new(4);
-        let now = |namespace: &str| turns.take(namespace).now_or_never();
-        let (first, second) = (now("a").unwrap(), now("a").unwrap());
-        assert!(now("a").is_none());
-        let others = [now("b").unwrap(), now("c").unwrap()];
-        assert!(now("d").is_none(), "four at once are all");
-        drop(first);
-        let again = now("a").unwrap();
-        drop((second, again, others));
-        let _other = now("e").unwrap();
-        let names: Vec<_> = turns.namespaces.lock().unwrap().keys().cloned().collect();
-        assert_eq!(names, ["e"]);
+        let all: Vec<_> = (0..4).map(|_| turns.take("a").unwrap()).collect();
+        advance(SLOW).await;
+        assert!(turns.take("a").is_none());
+        drop(all);
+        let share = [turns.take("a").unwrap(), turns.take("a").unwrap()];
+        assert!(turns.take("a").is_none(), "it was slow lately");
+        assert!(turns.take("b").is_some());
+        drop(share);
+        advance(REMEMBERED).await;
+        let all: Vec<_> = (0..4).map(|_| turns.take("a").unwrap()).collect();
+        drop(all);
+        assert!(turns.lock().is_empty());
     }
 
     #[test]

@@ -34,7 +34,7 @@ use crate::peer::ask::PeerQuestions;
 use crate::providers::Providers;
 
 /// Gslbs in work at once. A pass waits for nothing but the API server; no outside reference.
-const GSLB_PASSES: usize = 16;
+const GSLB_PASSES: u16 = 16;
 /// ZoneDelegations in work at once: a grid takes no more calls at once from us (design §7).
 const ZONE_PASSES: u16 = 4;
 /// For the runtime: all that are asked for.
@@ -74,7 +74,7 @@ pub(crate) async fn run(start: Start, stop: impl Future<Output = ()>) -> Result<
         context: Arc::clone(&context),
         triggers: triggers.clone(),
         progress: start.progress.clone(),
-        turns: Turns::new(GSLB_PASSES),
+        turns: Turns::new(GSLB_PASSES.into()),
         failures: Failures::default(),
         zones: zone_delegation::Desk::default(),
         ledger: Ledger::default(),
@@ -187,8 +187,7 @@ async fn gslb_passes(
         retry(&name_of_gslb(&id), error, &pass)
     };
     let store = pass.triggers.gslb_stores.of(group).clone();
-    // Each waits for its turn itself.
-    let config = Config::default().concurrency(NO_BOUND);
+    let config = Config::default().concurrency(GSLB_PASSES);
     let make = |object, pass| Box::pin(gslb::reconcile(object, pass));
     let passes = applier(make, failed, Arc::clone(&pass), store, queue(asked), config);
     let id = |object: Option<String>, name| Id { key: Key::new(object.unwrap_or_default(), name), group };

@@ -37,6 +37,8 @@ use twin::Twins;
 
 /// How long a hand-over may take before it is told as trouble. No outside reference.
 const HAND_OVER: SignedDuration = SignedDuration::from_secs(10);
+/// When a pass tries again for which its slow namespace has no turn. No outside reference.
+const NEXT_TURN: Duration = Duration::from_secs(1);
 /// When it is looked at again, if nothing is heard of it before.
 const HAND_OVER_PAUSE: Duration = Duration::from_secs(1);
 
@@ -46,12 +48,8 @@ pub(crate) const DEPRECATED: &str = "LegacyDeprecated";
 /// Brings the published records and the status of one Gslb up to date.
 pub(crate) async fn reconcile(guarded: Arc<Guarded>, pass: Arc<super::Pass>) -> Result<Action, PassError> {
     let id = guarded.id();
-    drop(guarded);
-    let _turn = pass.turns.take(&id.key.namespace).await;
-    // It may have changed while it waited.
-    let Some(guarded) = pass.triggers.gslb(&id) else { return Ok(Action::await_change()) };
-    // Boxed: at a start most passes wait.
-    let action = Box::pin(bring_up_to_date(guarded, &pass)).await;
+    let Some(_turn) = pass.turns.take(&id.key.namespace) else { return Ok(Action::requeue(NEXT_TURN)) };
+    let action = bring_up_to_date(guarded, &pass).await;
     let echoes = &pass.context.writer.echoes;
     // However it ended: what was heard meanwhile does not wait for the next try.
     if echoes.take_overtaken(apply::WHAT, &id.key) {
