@@ -14,13 +14,13 @@ use crate::name::DomainName;
 struct Above<'a> {
     zone: &'a DomainName,
     glue: &'a Glue,
-    /// It is made by this request.
-    is_new: bool,
+    /// This request asks for it.
+    is_asked_for: bool,
 }
 
-/// Takes out the addresses of name servers that a delegation above them holds, and refuses what a new delegation would
-/// hide: written first it would keep the delegation from being made. Beneath one that stands the backend knows better,
-/// because it may have a zone of its own there. `wishes` have their glue already.
+/// Takes out the addresses of name servers that a delegation above them holds, and refuses what a delegation of the same
+/// request would hide: written first it would keep the delegation from being made. Beneath one that only stands the backend
+/// knows better, because it may have a zone of its own there. `wishes` have their glue already.
 pub(super) fn settle_beneath(
     wishes: Wishes,
     observed: &ObservedSets,
@@ -31,7 +31,7 @@ pub(super) fn settle_beneath(
     for (key, wish) in &wishes {
         match (wish.after(), above(&key.name, &wishes, observed, policy)) {
             (Some(after), Some(above)) if above.holds(after) && !stands(key, observed) => plan.as_wanted += 1,
-            (Some(_), Some(Above { zone, is_new: true, .. })) => {
+            (Some(_), Some(Above { zone, is_asked_for: true, .. })) => {
                 plan.refusals.push(SetRefusal::Beneath { set: key.clone(), zone: zone.clone() });
             }
             _ => drop(kept.insert(key.clone(), wish.clone())),
@@ -53,11 +53,11 @@ fn above<'a>(
         let standing = observed.get_key_value(&key.name);
         let standing = standing.and_then(|(zone, sets)| Some((zone, sets.get(&RecordType::Ns)?)));
         match (wishes.get_key_value(&key), standing) {
-            (Some((key, wish)), standing) => {
+            (Some((key, wish)), _) => {
                 let glue = &wish.after()?.glue;
-                Some(Above { zone: &key.name, glue, is_new: standing.is_none() })
+                Some(Above { zone: &key.name, glue, is_asked_for: true })
             }
-            (None, Some((zone, set))) => Some(Above { zone, glue: &set.glue, is_new: false }),
+            (None, Some((zone, set))) => Some(Above { zone, glue: &set.glue, is_asked_for: false }),
             (None, None) => None,
         }
     })

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::observed::{ObservedName, ObservedRecord, ObservedSet};
-use super::record_set::{RecordSet, SetKey};
+use super::record_set::{Datum, RecordSet, SetKey};
 use super::rtype::RecordType;
 use crate::edit::{Edit, Traced};
 use crate::records::RecordClaim;
@@ -93,17 +93,14 @@ impl ApprovedSetChange {
                     observed.contains_key(&RecordType::Cname)
                 }
             };
-        let stays = |datum| {
+        let stays = |datum: &Datum, record: &ObservedRecord| {
             let after = self.change.after();
-            after.is_some_and(|after| {
-                after.data.contains(datum)
-                    && self.change.before().is_some_and(|before| before.ttl == after.ttl)
-            })
+            after.is_some_and(|after| after.data.contains(datum) && record.ttl == after.ttl)
         };
         let found = self.change.found(observed);
         let ours = found.is_none_or(|found| {
             found.held.is_none()
-                && found.records.iter().all(|(datum, record)| stays(datum) || self.may_touch(record))
+                && found.records.iter().all(|(datum, record)| stays(datum, record) || self.may_touch(record))
         });
         self.change.matches(observed) && ours && !excluded
     }
