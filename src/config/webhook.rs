@@ -88,7 +88,13 @@ fn read_domains(reader: &mut Reader<'_>) -> Vec<DomainName> {
     const NAME: &str = "WEBHOOK_DOMAINS";
     const FIX: &str = "list domains such as example.com,example.org";
     let before = reader.problem_count();
-    let domains = reader.list(NAME, FIX, |text| DomainName::parse(text).map_err(|error| error.to_string()));
+    let domain = |text: &str| match DomainName::parse(text) {
+        Ok(name) if name.is_wildcard() => {
+            Err("it is no domain, which stands for all that is beneath it by itself".to_owned())
+        }
+        parsed => parsed.map_err(|error| error.to_string()),
+    };
+    let domains = reader.list(NAME, FIX, domain);
     if domains.is_empty() && reader.problem_count() == before {
         let limit = "external-dns writes nowhere where it is not told to";
         reader.report(Problem::missing(NAME, limit, FIX));
@@ -185,9 +191,13 @@ mod tests {
             told(&[("WEBHOOK_LISTEN", "0.0.0.0")]).contains("0.0.0.0:8888: whoever reaches it may write DNS")
         );
         assert!(told(&[("INFOBLOX_RESTART_POLICY", "if-needed")]).contains("has no effect here"));
-        for bad in
-            [("WEBHOOK_OWNER", "a b"), ("WEBHOOK_MAX_DELETED_PERCENT", "101"), ("WEBHOOK_LISTEN", "here")]
-        {
+        for bad in [
+            ("WEBHOOK_DOMAINS", "*"),
+            ("WEBHOOK_DOMAINS", "example.com,*.example.org"),
+            ("WEBHOOK_OWNER", "a b"),
+            ("WEBHOOK_MAX_DELETED_PERCENT", "101"),
+            ("WEBHOOK_LISTEN", "here"),
+        ] {
             assert!(with(&[bad]).unwrap_err().contains(bad.0), "{bad:?}");
         }
     }
